@@ -1,0 +1,159 @@
+"""A collection: ``tasks/`` or ``envs/`` beside an optional ``submission.yaml``; and how targets are found."""
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+from seatrials.errors import UsageError
+from seatrials.task.document import Problem, YamlData, decode, parse_yaml
+from seatrials.task.files import is_junk
+from seatrials.task.package import CONFIG, DOCUMENT, INSTRUCTION, TaskPackage
+
+MANIFEST: Final = "submission.yaml"
+TASK_FOLDERS: Final = ("tasks", "envs")
+MAX_TASKS: Final = 200
+"""Tasks in a collection, from the arena's guide: 1 to 200."""
+
+_MARKERS: Final = (DOCUMENT, CONFIG)
+_PARTS: Final = (INSTRUCTION, "environment", "verifier", "tests", "oracle", "solution")
+_SEARCH_DEPTH: Final = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class Collection:
+    """A folder with ``tasks/`` or ``envs/``, and perhaps a manifest."""
+
+    root: Path
+
+    @property
+    def manifest_path(self) -> Path:
+        """Where ``submission.yaml`` is or would be."""
+        return self.root / MANIFEST
+
+    @cached_property
+    def manifest(self) -> YamlData | None:
+        """The parsed ``submission.yaml``; None where there is none."""
+        try:
+            raw = self.manifest_path.read_bytes()
+        except OSError:
+            return None
+        problems: list[Problem] = []
+        text = decode(raw, MANIFEST, problems)
+        parsed = parse_yaml(text, path=MANIFEST)
+        return YamlData(data=parsed.data, lines=parsed.lines, problems=(*problems, *parsed.problems))
+
+    def default(self, key: str) -> str | None:
+        """Return the manifest's default for a task's `license` or `origin`."""
+        value: Any = self.manifest.data.get(key) if self.manifest is not None else None
+        return value if isinstance(value, str) and value else None
+
+    @cached_property
+    def tasks_dir(self) -> Path:
+        """The folder that holds the tasks; the first of ``tasks/`` and ``envs/`` that exists."""
+        candidates = [self.root / name for name in TASK_FOLDERS]
+        return next((path for path in candidates if path.is_dir()), candidates[0])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selection:
+    """The tasks that a command was asked for, and the collection they belong to, if one."""
+
+    tasks: tuple[TaskPackage, ...]
+    collection: Collection | None
+
+
+def collection_at(folder: Path) -> Collection | None:
+    """Return the collection whose root `folder` is, or None."""
+    if (folder / MANIFEST).is_file() or any((folder / name).is_dir() for name in TASK_FOLDERS):
+        return Collection(root=folder)
+    return None
+
+
+def looks_like_task(folder: Path) -> bool:
+    """Say whether a folder is a task, whole or broken: it has a task's own file, or two of its parts."""
+    try:
+        names = {entry.name for entry in os.scandir(folder)}
+    except OSError:
+        return False
+    return any(name in names for name in _MARKERS) or sum(name in names for name in _PARTS) > 1
+
+
+def find_tasks(folder: Path) -> Iterator[Path]:
+    """Yield the task folders in a tree, sorted; a task's inside is not searched.
+
+    Serves every layout seen in public: a task itself, ``tasks/NAME``,
+    ``envs/NAME``, ``tasks/FIELD/NAME``, and a repository that holds such a set
+    a few folders down.
+    """
+    yield from _find(folder, _SEARCH_DEPTH)
+
+
+def _find(folder: Path, depth: int) -> Iterator[Path]:
+    if looks_like_task(folder):
+        yield folder
+        return
+    if depth == 0:
+        return
+    try:
+        with os.scandir(folder) as entries:
+            names = sorted(entry.name for entry in entries if entry.is_dir())
+    except OSError:
+        return
+    for name in names:
+        if not name.startswith(".") and not is_junk(name, directory=True):
+            yield from _find(folder / name, depth - 1)
+
+
+def select(targets: Sequence[str], *, cwd: Path | None = None) -> Selection:
+    """Return the tasks that `targets` name.
+
+    A target is a path to a task, to a collection or to any folder with tasks
+    in it, or the name of a task in the collection at `cwd`. Without targets,
+    all tasks of that collection. Raises UsageError for what is not there.
+    """
+    here = cwd or Path()
+    home = collection_at(here)
+    if not targets:
+        if home is None:
+            raise UsageError(
+                f"no collection here: `{here}` has neither `tasks/` nor `{MANIFEST}`; name a task or a folder"
+            )
+        return Selection(tasks=tuple(_packages(find_tasks(home.tasks_dir))), collection=home)
+    found: dict[Path, None] = {}
+    collections: dict[Path, Collection] = {}
+    for target in targets:
+        folder, collection = _locate(target, here, home)
+        if collection is not None:
+            collections.setdefault(collection.root, collection)
+        before = len(found)
+        found.update(dict.fromkeys(find_tasks(folder)))
+        if len(found) == before and not any(path.is_relative_to(folder) for path in found):
+            raise UsageError(f"no task in `{target}`: a task has a `{DOCUMENT}` or a `{CONFIG}`")
+    whole = next(iter(collections.values())) if len(collections) == 1 else None
+    return Selection(tasks=tuple(_packages(found)), collection=whole)
+
+
+def select_tasks(targets: Sequence[str], cwd: Path | None = None) -> list[TaskPackage]:
+    """Return only the tasks of `select`."""
+    return list(select(targets, cwd=cwd).tasks)
+
+
+def _locate(target: str, here: Path, home: Collection | None) -> tuple[Path, Collection | None]:
+    path = here / target if not Path(target).is_absolute() else Path(target)
+    if path.is_dir():
+        collection = None if looks_like_task(path) else collection_at(path)
+        return (collection.tasks_dir if collection and collection.tasks_dir.is_dir() else path), collection
+    if home is not None and "/" not in target and (home.tasks_dir / target).is_dir():
+        return home.tasks_dir / target, None
+    if path.exists():
+        raise UsageError(f"`{target}` is a file; name a task's folder")
+    where = f", nor a task of that name in `{home.tasks_dir}`" if home is not None else ""
+    raise UsageError(f"`{target}` is not there{where}")
+
+
+def _packages(folders: Iterable[Path]) -> Iterator[TaskPackage]:
+    for folder in folders:
+        yield TaskPackage(folder)

@@ -1,0 +1,187 @@
+"""``task.toml`` as data with line numbers, and Harbor's spelling of a configuration as BenchFlow's.
+
+The renames are those of BenchFlow's import (``convert_legacy_environment_keys``).
+"""
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Final
+
+from seatrials.task.document import KeyPath, Problem, decode
+from seatrials.task.schema import unknown_keys
+
+_LONG_LINE: Final = 2_000
+_NAME: Final = r"""(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')"""
+_PART: Final = re.compile(_NAME)
+_KEY: Final = re.compile(rf"\s*{_NAME}(?:\s*\.\s*{_NAME})*\s*")
+_HEADER: Final = re.compile(rf"\s*(\[\[?)({_KEY.pattern})\]\]?\s*(?:#.*)?$")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TomlData:
+    """A parsed TOML file: its data, the line of each key found, and what was wrong."""
+
+    data: dict[str, Any]
+    lines: Mapping[KeyPath, int]
+    problems: tuple[Problem, ...]
+
+
+def parse_toml(raw: bytes, *, path: str = "task.toml") -> TomlData:
+    """Parse the bytes of a TOML file. Never raises on their content."""
+    problems: list[Problem] = []
+    text = decode(raw, path, problems)
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        found = re.search(r"line (\d+)", str(error))
+        problems.append(
+            Problem(
+                kind="toml",
+                path=path,
+                line=int(found.group(1)) if found else text.count("\n") + 1,
+                message=f"`{path}` is not valid TOML: {error}",
+            )
+        )
+        return TomlData(data={}, lines={}, problems=tuple(problems))
+    except (ValueError, RecursionError) as error:
+        reason = str(error) or "it nests too deep"
+        problems.append(Problem(kind="toml", path=path, line=1, message=f"`{path}` can't be read: {reason}"))
+        return TomlData(data={}, lines={}, problems=tuple(problems))
+    return TomlData(data=data, lines=_lines(text, data), problems=tuple(problems))
+
+
+def to_native_names(config: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Rename Harbor's keys to BenchFlow's, in the author's order.
+
+    ``environment`` becomes ``sandbox``, ``environment_mode`` ``sandbox_mode``,
+    ``solution`` ``oracle`` and ``version`` ``schema_version`` (first). Returns
+    the new mapping and one message for each pair of which both were declared.
+    """
+    conflicts: list[str] = []
+    top = _renamed(config, {"environment": "sandbox", "solution": "oracle"}, "", conflicts)
+    version = top.pop("schema_version", top.pop("version", None))
+    top.pop("version", None)
+    tables: list[tuple[str, Any]] = [("", top)]
+    if isinstance(steps := top.get("steps"), list):
+        top["steps"] = steps = [dict(step) if isinstance(step, dict) else step for step in steps]
+        tables += [(f"steps[{index}].", step) for index, step in enumerate(steps)]
+    for where, table in tables:
+        if isinstance(table, dict) and isinstance(verifier := table.get("verifier"), dict):
+            names = {"environment": "sandbox", "environment_mode": "sandbox_mode"}
+            table["verifier"] = _renamed(verifier, names, f"{where}verifier.", conflicts)
+    return ({"schema_version": version} if version is not None else {}) | top, tuple(conflicts)
+
+
+def split_extra(
+    config: Mapping[str, Any],
+) -> tuple[dict[str, Any], dict[str, Any], tuple[KeyPath, ...]]:
+    """Part a native configuration into what BenchFlow models and what it does not.
+
+    Returns ``(known, extra, paths)``: `extra` repeats the structure above each
+    unmodelled key (lists padded with null), `paths` lists those keys. This is
+    what BenchFlow's import keeps under ``benchflow.compat``.
+    """
+    known: dict[str, Any] = deepcopy(dict(config))
+    paths = tuple(unknown_keys(config))
+    extra: dict[str, Any] = {}
+    for path in paths:
+        _set(extra, path, _pop(known, path))
+    return known, extra, paths
+
+
+def leaf_paths(data: Any, where: KeyPath = ()) -> Iterator[KeyPath]:
+    """Yield the path of every value that is not null; an empty table or list counts as one."""
+    items: Iterator[tuple[Any, Any]]
+    match data:
+        case dict() if data:
+            items = iter(data.items())
+        case list() if data:
+            items = iter(enumerate(data))
+        case None:
+            return
+        case _:
+            yield where
+            return
+    for key, value in items:
+        yield from leaf_paths(value, (*where, key))
+
+
+def _renamed(
+    table: dict[str, Any], names: Mapping[str, str], where: str, conflicts: list[str]
+) -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    for key, value in table.items():
+        new = names.get(key, key)
+        if new != key and new in table:
+            conflicts.append(f"`{where}{key}` and `{where}{new}` are the same table; keep one")
+            continue
+        out[new] = value
+    return out
+
+
+def _pop(data: Any, path: KeyPath) -> Any:
+    for part in path[:-1]:
+        data = data[part]
+    return data.pop(path[-1])
+
+
+def _set(data: Any, path: KeyPath, value: Any) -> None:
+    for part, following in pairwise(path):
+        if isinstance(part, int):
+            data.extend([None] * (part + 1 - len(data)))
+            if data[part] is None:
+                data[part] = [] if isinstance(following, int) else {}
+            data = data[part]
+        else:
+            data = data.setdefault(part, [] if isinstance(following, int) else {})
+    data[path[-1]] = value
+
+
+def _lines(text: str, data: Mapping[str, Any]) -> dict[KeyPath, int]:
+    """Find the line of each table and key by its shape; what the data doesn't have is not listed."""
+    lines: dict[KeyPath, int] = {}
+    prefix: KeyPath = ()
+    counts: dict[KeyPath, int] = {}
+    for number, line in enumerate(text.split("\n"), start=1):
+        if len(line) <= _LONG_LINE and (header := _HEADER.match(line)):
+            prefix = _resolve(_parts(header.group(2)), counts, new=header.group(1) == "[[")
+            path = prefix
+        elif _KEY.fullmatch(name := line[:_LONG_LINE].partition("=")[0]):
+            path = (*prefix, *_parts(name))
+        else:
+            continue
+        if _has(data, path):
+            lines.setdefault(path, number)
+    return lines
+
+
+def _resolve(parts: KeyPath, counts: dict[KeyPath, int], *, new: bool) -> KeyPath:
+    """Put the index of the latest `[[table]]` behind each array of tables in a header's path."""
+    path: KeyPath = ()
+    for position, part in enumerate(parts):
+        path = (*path, part)
+        if new and position == len(parts) - 1:
+            counts[path] = counts.get(path, -1) + 1
+        if path in counts:
+            path = (*path, counts[path])
+    return path
+
+
+def _parts(dotted_key: str) -> KeyPath:
+    return tuple(part.strip("\"'") for part in _PART.findall(dotted_key))
+
+
+def _has(data: Any, path: KeyPath) -> bool:
+    for part in path:
+        match data:
+            case dict() if part in data:
+                data = data[part]
+            case list() if isinstance(part, int) and part < len(data):
+                data = data[part]
+            case _:
+                return False
+    return True

@@ -1,0 +1,114 @@
+"""One task: a folder, its format, and cached views of what it holds."""
+
+import os
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+from seatrials.task.document import Problem, TaskDocument, decode, parse_document
+from seatrials.task.files import Listing, TaskFile, content_hash, list_files
+from seatrials.task.harbor import TomlData, parse_toml
+from seatrials.task.native import Format, NativeView, view_of_document, view_of_harbor
+
+DOCUMENT: Final = "task.md"
+CONFIG: Final = "task.toml"
+INSTRUCTION: Final = "instruction.md"
+
+
+class TaskPackage:
+    """A task folder, read lazily; each file at most once.
+
+    Loading never raises on what the folder contains and never follows a link
+    out of it: what can't be read is in `problems`.
+    """
+
+    def __init__(self, root: Path, *, label: str | None = None) -> None:
+        self.root = root
+        """The folder, as given."""
+        self.name = Path(os.path.abspath(root)).name  # noqa: PTH100 - resolve() would follow a link
+        """The folder's own name."""
+        self.label = label if label is not None else root.as_posix()
+        """How messages name the folder."""
+
+    def __repr__(self) -> str:
+        return f"TaskPackage({self.label!r})"
+
+    @cached_property
+    def listing(self) -> Listing:
+        """Everything the folder holds."""
+        return list_files(self.root)
+
+    @property
+    def files(self) -> Mapping[str, TaskFile]:
+        """What is hashed, run and published, by path relative to the folder."""
+        return self.listing.files
+
+    @cached_property
+    def content_hash(self) -> str:
+        """``sha256:`` over sorted paths and git blob ids (see `files.content_hash`)."""
+        return content_hash(self.files)
+
+    @cached_property
+    def format(self) -> Format:
+        """The format, told as the arena does: ``task.md`` wins over ``task.toml``."""
+        if DOCUMENT not in self.files:
+            return "harbor"
+        document = self.document
+        keys = document.frontmatter if document is not None else {}
+        return "native" if "schema_version" in keys and "task" in keys else "posttrain"
+
+    @cached_property
+    def document(self) -> TaskDocument | None:
+        """The parsed ``task.md``; None where there is none."""
+        file = self.resolve(DOCUMENT)
+        return parse_document(file.read(), path=DOCUMENT) if file is not None else None
+
+    @cached_property
+    def toml(self) -> TomlData | None:
+        """The parsed ``task.toml``; None where there is none."""
+        file = self.resolve(CONFIG)
+        return parse_toml(file.read(), path=CONFIG) if file is not None else None
+
+    @cached_property
+    def _instruction(self) -> tuple[str, tuple[Problem, ...]]:
+        file = self.resolve(INSTRUCTION)
+        problems: list[Problem] = []
+        text = decode(file.read(), INSTRUCTION, problems) if file is not None else ""
+        # A byte-order mark spoils frontmatter only; in an instruction it is one more character.
+        return text, tuple(problem for problem in problems if problem.kind != "bom")
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """Why the task's own files could not be read as what they should be."""
+        if self.document is not None:
+            return self.document.problems
+        return (self.toml.problems if self.toml is not None else ()) + self._instruction[1]
+
+    @cached_property
+    def native(self) -> NativeView:
+        """The task as the BenchFlow package that it is or would become."""
+        if self.document is not None:
+            return view_of_document(self.document, self.files)
+        toml = self.toml or TomlData(data={}, lines={}, problems=())
+        return view_of_harbor(toml, self._instruction[0], self.files)
+
+    @property
+    def full_name(self) -> str:
+        """The declared ``org/name``, else the folder's name."""
+        declared = self.native.get("task", "name")
+        return declared if isinstance(declared, str) and declared else self.name
+
+    def resolve(self, path: str) -> TaskFile | None:
+        """Return the regular file at a path, through links that stay inside the folder."""
+        file = self.files.get(path)
+        if file is None or file.kind == "file":
+            return file
+        if file.kind == "link":
+            root = os.path.realpath(self.root)
+            target = os.path.realpath(file.location)
+            if target.startswith(root + os.sep):
+                inside = Path(target).relative_to(root).as_posix()
+                found = self.files.get(inside)
+                return found if found is not None and found.kind == "file" else None
+        return None
