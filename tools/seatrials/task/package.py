@@ -34,6 +34,11 @@ class TaskPackage:
     def __repr__(self) -> str:
         return f"TaskPackage({self.label!r})"
 
+    def forget(self) -> None:
+        """Drop everything read so far; it is read again when asked for."""
+        kept = ("root", "name", "label")
+        self.__dict__ = {key: self.__dict__[key] for key in kept}
+
     @cached_property
     def listing(self) -> Listing:
         """Everything the folder holds."""

@@ -1,0 +1,101 @@
+"""Sessions for authors and maintainers; each calls the `seatrials` command of its own name."""
+
+import hashlib
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import nox
+
+nox.needs_version = ">=2025.2.9"
+nox.options.sessions = ["check", "tests"]
+nox.options.reuse_venv = "yes"
+
+ROOT = Path(__file__).parent
+KIT = ROOT / ".nox" / "kit"
+
+
+def is_installed(environment: Path, *groups: str) -> tuple[bool, Path]:
+    """Say whether what pyproject.toml asks for is installed there, and the stamp that tells."""
+    wanted = "\0".join([(ROOT / "pyproject.toml").read_text("utf-8"), str(ROOT), *groups])
+    stamp = environment / f"installed-{hashlib.sha256(wanted.encode()).hexdigest()[:16]}"
+    return stamp.exists(), stamp
+
+
+def install(session: nox.Session, *groups: str) -> None:
+    """Install the kit and dependency groups, unless they are there already: it takes seconds."""
+    done, stamp = is_installed(Path(session.virtualenv.location), *groups)
+    if not done:
+        words = [word for group in groups for word in ("--group", group)]
+        session.install("--quiet", "--editable", str(ROOT), *words)
+        stamp.touch()
+
+
+def kit(session: nox.Session) -> None:
+    """Call the command of the session's name, in the one environment that such sessions share."""
+    scripts = KIT / ("Scripts" if os.name == "nt" else "bin")
+    done, stamp = is_installed(KIT)
+    if not done:
+        session.log("installing the kit; only the first time, and when pyproject.toml changes")
+        shutil.rmtree(KIT, ignore_errors=True)
+        session.run(sys.executable, "-m", "virtualenv", "--quiet", str(KIT), external=True)
+        session.run(str(scripts / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
+                    "--editable", str(ROOT), external=True)  # fmt: skip
+        stamp.touch()
+    session.run(str(scripts / "seatrials"), session.name, *session.posargs, external=True)
+
+
+@nox.session(python=False)
+def new(session: nox.Session) -> None:
+    """Make a new task from the template: nox -s new -- my-task."""
+    kit(session)
+
+
+@nox.session(python=False)
+def check(session: nox.Session) -> None:
+    """Check tasks without running anything: nox -s check -- [TASK ...]."""
+    kit(session)
+
+
+@nox.session(python=False, default=False)
+def replay(session: nox.Session) -> None:
+    """Run the oracle and a no-op of tasks in Docker: nox -s replay -- [TASK ...]."""
+    kit(session)
+
+
+@nox.session(python=False, default=False)
+def release(session: nox.Session) -> None:
+    """Stage the collection as a data set: nox -s release -- --out DIR."""
+    kit(session)
+
+
+@nox.session(python=False)
+def rules(session: nox.Session) -> None:
+    """List the rules of check."""
+    kit(session)
+
+
+@nox.session
+def tests(session: nox.Session) -> None:
+    """Run the kit's own tests: nox -s tests -- [pytest arguments]."""
+    install(session, "test")
+    session.run("pytest", *(session.posargs or ("-n", "auto")))
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Check style and format: nox -s lint -- [--fix]."""
+    done, stamp = is_installed(Path(session.virtualenv.location), "lint")
+    if not done:
+        session.install("--quiet", *nox.project.dependency_groups(nox.project.load_toml(), "lint"))
+        stamp.touch()
+    session.run("ruff", "check", *session.posargs)
+    session.run("ruff", "format", *(() if "--fix" in session.posargs else ("--check",)))
+
+
+@nox.session
+def types(session: nox.Session) -> None:
+    """Check types: mypy --strict."""
+    install(session, "types")
+    session.run("mypy", *session.posargs)

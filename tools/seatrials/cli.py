@@ -1,0 +1,87 @@
+"""The door: parse the command line, call one command, turn errors into a line and an exit code."""
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from typing import Final
+
+from seatrials import __version__
+from seatrials.errors import EXIT_INTERRUPTED, SeatrialsError
+
+COMMANDS: Final = (
+    ("new", "make a new task from the template"),
+    ("check", "check tasks without running anything"),
+    ("replay", "run the oracle and a no-op of tasks in Docker"),
+    ("release", "stage the collection as a data set"),
+    ("rules", "list the rules of check"),
+    ("explain", "explain a finding's code"),
+)
+"""Commands in the order in which a task goes through them; each is a module in `seatrials.commands`."""
+
+_EPILOG: Final = (
+    "`seatrials COMMAND --help` tells more. Exit codes: 0 good, 1 findings, 2 usage, 5 not judged."
+)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    try:
+        return _run(words)
+    except SeatrialsError as error:
+        _say(str(error))
+        return error.exit_code
+    except KeyboardInterrupt:
+        _say("interrupted")
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        # The reader has left, as `head` does; nothing more can be said to it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:
+        if os.environ.get("SEATRIALS_DEBUG"):
+            raise
+        _say(f"a fault of seatrials: {type(error).__name__}: {error} (SEATRIALS_DEBUG=1 shows where)")
+        return SeatrialsError.exit_code
+
+
+def _run(words: list[str]) -> int:
+    names = [name for name, _ in COMMANDS]
+    parser = _parser()
+    # Only the command that is called is imported and configured, so that start-up stays short.
+    called = next((word for word in words if not word.startswith("-")), None)
+    if called not in names:
+        parser.parse_args(words)  # answers --help and --version, or says what is wrong
+        parser.print_help()
+        return 2
+    module = importlib.import_module(f"seatrials.commands.{called}")
+    own = argparse.ArgumentParser(
+        prog=f"seatrials {called}", description=module.__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    module.configure(own)
+    position = words.index(called)
+    parser.parse_args([*words[:position], called])
+    code: int = module.run(own.parse_args(words[position + 1 :]))
+    return code
+
+
+def _parser() -> argparse.ArgumentParser:
+    listed = "\n".join(f"  {name:<10} {help_}" for name, help_ in COMMANDS)
+    parser = argparse.ArgumentParser(
+        prog="seatrials",
+        description=f"An authoring kit for collections of agentic RL tasks.\n\ncommands:\n{listed}",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"seatrials {__version__}")
+    parser.add_argument(
+        "command", choices=[name for name, _ in COMMANDS], metavar="COMMAND", help="see above"
+    )
+    return parser
+
+
+def _say(message: str) -> None:
+    sys.stdout.flush()
+    print(f"seatrials: {message}", file=sys.stderr)

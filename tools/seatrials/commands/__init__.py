@@ -1,0 +1,1 @@
+"""One module for each command: `HELP`, `configure` its parser, `run` it. Imported when called."""

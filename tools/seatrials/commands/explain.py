@@ -1,0 +1,29 @@
+"""``seatrials explain CODE``: why a rule exists and how to fix what it finds."""
+
+import argparse
+import sys
+from typing import Final
+
+HELP: Final = "explain a finding's code"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.add_argument("code", metavar="CODE", help="such as STR101")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the explanation."""
+    from difflib import get_close_matches
+
+    from seatrials.errors import UsageError
+    from seatrials.report.rules_table import explanation
+    from seatrials.rules import RULES_BY_CODE
+
+    code = args.code.upper()
+    if code not in RULES_BY_CODE:
+        near = get_close_matches(code, RULES_BY_CODE, n=1)
+        hint = f"; did you mean {near[0]}?" if near else "; `seatrials rules` lists all"
+        raise UsageError(f"no rule has the code `{args.code}`{hint}")
+    sys.stdout.write(explanation(RULES_BY_CODE[code]))
+    return 0

@@ -1,0 +1,51 @@
+"""A check's report as JSON; the schema is ``docs/check.schema.json``."""
+
+import json
+from typing import Any
+
+from seatrials.findings import SEVERITIES, Finding
+from seatrials.rules.model import TaskReport
+from seatrials.rules.run import CheckReport
+
+
+def as_data(report: CheckReport) -> dict[str, Any]:
+    """Return the report as plain data."""
+    counts = report.counts()
+    return {
+        "tasks": [_task(task) for task in report.tasks],
+        "collection": {
+            "path": report.collection_path,
+            "findings": [_finding(finding) for finding in report.collection_findings],
+        },
+        "summary": {
+            "tasks": len(report.tasks),
+            "tasks_with_findings": sum(bool(task.findings) for task in report.tasks),
+            "findings": sum(counts.values()),
+            "by_severity": {severity: counts[severity] for severity in SEVERITIES},
+        },
+    }
+
+
+def render(report: CheckReport) -> str:
+    """Return the report as JSON text."""
+    return json.dumps(as_data(report), indent=2, ensure_ascii=True) + "\n"
+
+
+def _task(task: TaskReport) -> dict[str, Any]:
+    return {
+        "name": task.name,
+        "path": task.path,
+        "format": task.format,
+        "content_hash": task.content_hash,
+        "findings": [_finding(finding) for finding in task.findings],
+    }
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    return {
+        "code": finding.code,
+        "severity": finding.severity,
+        "path": finding.path,
+        "line": finding.line,
+        "message": finding.message,
+    }

@@ -1,0 +1,47 @@
+"""The rules themselves, as text and as the page ``docs/rules.md``."""
+
+from collections.abc import Iterable
+from textwrap import fill
+
+from seatrials.rules.model import Rule, TaskRule, explain
+
+_HEAD = """# Rules
+
+What `check` looks for. This page is generated: `seatrials rules --format markdown > docs/rules.md`.
+
+Severities, from worst to mildest: `block`, `error`, `reject`, `controls`, `review`, `warning`.
+`--fail-on` is `reject` by default.
+
+"""
+
+
+def text(rules: Iterable[Rule]) -> str:
+    """Return one line for each rule."""
+    return "".join(f"{rule.code}  {rule.severity:<8}  {explain(rule).title}\n" for rule in rules)
+
+
+def markdown(rules: Iterable[Rule]) -> str:
+    """Return the page of rules, sorted by code."""
+    ordered = sorted(rules, key=lambda rule: rule.code)
+    table = ["| code | severity | what must hold |", "| --- | --- | --- |"]
+    table += [
+        f"| [{rule.code}](#{rule.code.lower()}) | {rule.severity} | {explain(rule).title} |"
+        for rule in ordered
+    ]
+    sections: list[str] = []
+    for rule in ordered:
+        said = explain(rule)
+        profiles = " and ".join(rule.profiles)
+        sections.append(
+            f"## {rule.code}\n\n**{said.title}.** Severity `{rule.severity}`; profile {profiles}.\n\n"
+            f"{said.why}\n\nFix: {said.fix}\n"
+        )
+    return _HEAD + "\n".join(table) + "\n\n" + "\n".join(sections)
+
+
+def explanation(rule: Rule) -> str:
+    """Return what a rule wants, why, and how to fix what it finds, as text."""
+    said = explain(rule)
+    about = "task" if isinstance(rule, TaskRule) else "collection"
+    head = f"{rule.code}, {rule.severity}, about a {about}: {said.title}"
+    return "\n\n".join([head, fill(said.why, 88), fill(f"Fix: {said.fix}", 88)]) + "\n"
