@@ -10,7 +10,10 @@ from seatrials.task.document import ProblemKind
 from seatrials.task.files import TaskFile
 from seatrials.task.package import DOCUMENT, INSTRUCTION, TaskPackage
 
-MARKER: Final = "text[a-zA-Z0-9._-]*/[a-zA-Z0-9][a-zA-Z0-9._-]*")
+MARKER: Final = "[REPLACE:"
+"""What BenchFlow's and this kit's scaffolds write where an author must."""
+
+_ORG_NAME: Final = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]*/[a-zA-Z0-9][a-zA-Z0-9._-]*")
 
 
 def _problems(task: TaskPackage, *kinds: ProblemKind) -> Iterator[Hit]:
@@ -110,7 +113,7 @@ def scaffold_text(task: TaskPackage) -> Iterator[Hit]:
     Why: BenchFlow refuses a task with one. A fresh scaffold has been seen to
     pass every other check and score 1 with its placeholder text still in it.
 
-    Fix: replace each `text` with your own text.
+    Fix: replace each `[REPLACE: ...]` with your own text.
     """
     yield from _markers(file for path, file in task.files.items() if _is_refused_with_markers(task, path))
 
@@ -120,7 +123,7 @@ def scaffold_text_elsewhere(task: TaskPackage) -> Iterator[Hit]:
 
     Why: nothing refuses it, but it was written to be replaced.
 
-    Fix: replace each `text` with your own text.
+    Fix: replace each `[REPLACE: ...]` with your own text.
     """
     yield from _markers(file for path, file in task.files.items() if not _is_refused_with_markers(task, path))
 
