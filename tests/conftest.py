@@ -53,77 +53,28 @@ def write() -> Callable[[Path, dict[str, str | bytes]], Path]:
     return write_files
 
 
-NATIVE: dict[str, str | bytes] = {
-    "task.md": """---
-schema_version: "1.3"
-task:
-  name: seatrials/sum-column
-metadata:
-  author_hub: seatrials
-  license: Apache-2.0
-  category: data-processing
-  origin: original
-agent:
-  timeout_sec: 300
-verifier:
-  timeout_sec: 60
-sandbox:
-  network_mode: no-network
----
-
-## prompt
-
-Write the sum of the column `amount` of `/root/data.csv` to `/root/sum.txt`.
-""",
-    "environment/Dockerfile": "FROM debian:bookworm-slim\nWORKDIR /root\nCOPY data.csv /root/data.csv\n",
-    "environment/data.csv": "id,amount\n1,17\n2,25\n",
-    "verifier/test.sh": """#!/bin/bash
-rm -f /logs/verifier/reward.txt
-if [ "$(cat /root/sum.txt 2>/dev/null)" = "42" ]; then reward=1; else reward=0; fi
-echo "$reward" > /logs/verifier/reward.txt
-""",
-    "oracle/solve.sh": """#!/bin/bash
-awk -F, 'NR > 1 { sum += $2 } END { print sum }' /root/data.csv > /root/sum.txt
-""",
-}
-"""A small native task that every rule accepts."""
-
-HARBOR: dict[str, str | bytes] = {
-    "task.toml": """version = "1.0"
-
-[metadata]
-author_name = "Somebody"
-difficulty = "easy"
-category = "data-processing"
-
-[verifier]
-timeout_sec = 60.0
-
-[agent]
-timeout_sec = 300.0
-
-[environment]
-build_timeout_sec = 300.0
-cpus = 1
-memory_mb = 512
-allow_internet = false
-""",
-    "instruction.md": "Write the sum of the column `amount` of `/root/data.csv` to `/root/sum.txt`.\n",
-    "environment/Dockerfile": NATIVE["environment/Dockerfile"],
-    "environment/data.csv": NATIVE["environment/data.csv"],
-    "tests/test.sh": NATIVE["verifier/test.sh"],
-    "solution/solve.sh": NATIVE["oracle/solve.sh"],
-}
-"""The same task as Harbor has it."""
+GOOD = ROOT / "tests" / "good_tasks"
 
 
 @pytest.fixture
-def native_task(tmp_path: Path, write: Callable[[Path, dict[str, str | bytes]], Path]) -> Path:
+def native_task(tmp_path: Path) -> Path:
     """A native task on disk that every rule accepts."""
-    return write(tmp_path / "sum-column", NATIVE)
+    return shutil.copytree(GOOD / "native", tmp_path / "sum-column")
 
 
 @pytest.fixture
-def harbor_task(tmp_path: Path, write: Callable[[Path, dict[str, str | bytes]], Path]) -> Path:
+def harbor_task(tmp_path: Path) -> Path:
     """A Harbor task on disk that every rule accepts."""
-    return write(tmp_path / "sum-column-harbor", HARBOR)
+    return shutil.copytree(GOOD / "harbor", tmp_path / "sum-column-harbor")
+
+
+@pytest.fixture
+def posttrain_task(tmp_path: Path) -> Path:
+    """A PostTrain task on disk: its format is the only thing that a rule finds."""
+    return shutil.copytree(GOOD / "posttrain", tmp_path / "sum-column-posttrain")
+
+
+@pytest.fixture
+def collection(tmp_path: Path) -> Path:
+    """A collection on disk with a manifest and one native task."""
+    return shutil.copytree(GOOD / "collection", tmp_path / "collection")
