@@ -43,7 +43,7 @@ def plant_time(t: int) -> datetime:
 FIRST, LAST = at("10-23 05:00"), at("10-27 16:30")
 RANGE_CHANGE_OUT, RANGE_CHANGE_BACK = at("10-24 17:05"), at("10-24 17:48")
 RENAMED, NEW_TAG_FROM, OLD_TAG_UNTIL = at("10-25 14:00"), at("10-25 12:20"), at("10-25 17:30")
-LOOP_CHECK = (at("10-26 06:10"), at("10-26 06:19"))
+LOOP_CHECK = (at("10-26 06:10"), at("10-26 06:16"))
 SERVER_A_DOWN = (at("10-25 11:30"), at("10-25 15:00"))
 OLD_TAG, NEW_TAG = "R401.TT101.PV", "U40.R401.TI101.PV"
 
