@@ -68,12 +68,14 @@ def read_report(path: Path) -> Any:
             pytest.fail(
                 f"`{parent}` is a symbolic link; the report must lie in a real directory", pytrace=False
             )
+    fd, problem = -1, ""
     try:
         # O_NONBLOCK: opening a FIFO must not hang.
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError as error:
-        reason = "it is a symbolic link" if path.is_symlink() else error.strerror
-        pytest.fail(f"`{path}` cannot be opened: {reason}", pytrace=False)
+        problem = "it is a symbolic link" if path.is_symlink() else str(error.strerror)
+    if problem:
+        pytest.fail(f"`{path}` cannot be opened: {problem}", pytrace=False)
     if not stat.S_ISREG(os.fstat(fd).st_mode):
         os.close(fd)
         pytest.fail(f"`{path}` is not a regular file", pytrace=False)
@@ -86,7 +88,8 @@ def read_report(path: Path) -> Any:
             raw.decode("utf-8"), parse_constant=refuse_constant, object_pairs_hook=refuse_repeats
         )
     except (ValueError, RecursionError) as error:
-        pytest.fail(f"`{path}` is not valid JSON: {type(error).__name__}: {str(error)[:200]}", pytrace=False)
+        problem = f"{type(error).__name__}: {str(error)[:200]}"
+    pytest.fail(f"`{path}` is not valid JSON: {problem}", pytrace=False)
 
 
 def is_number(value: Any) -> bool:
