@@ -146,13 +146,20 @@ def read_hnb(path: Path) -> tuple[Decimal, list[Line]]:
             sign = 1 if parts[3] in ("C", "RD") else -1
             charge = re.search(r"/CHGS/USD(\d+,\d*)", text)
             partner = re.search(r"/NAME/([^/]*)/", text)
-            lines.append(Line(
-                id=f"HNB-{page}-{position:03d}", account="1820", booked=day,
-                amount=sign * comma_amount(parts[4]), kind="N" + parts[5],
-                partner=partner[1] if partner else "", text=text,
-                charge=comma_amount(charge[1]) if charge else ZERO,
-                mark=parts[3], bank_ref=parts[7],
-            ))
+            lines.append(
+                Line(
+                    id=f"HNB-{page}-{position:03d}",
+                    account="1820",
+                    booked=day,
+                    amount=sign * comma_amount(parts[4]),
+                    kind="N" + parts[5],
+                    partner=partner[1] if partner else "",
+                    text=text,
+                    charge=comma_amount(charge[1]) if charge else ZERO,
+                    mark=parts[3],
+                    bank_ref=parts[7],
+                )
+            )
     if opening is None:
         raise SystemExit("no opening balance in the Harbor National Bank file")
     return opening, lines
@@ -172,19 +179,30 @@ def read_ledger(export: Path, open_items: Path) -> tuple[dict[str, Decimal], lis
             elif row["account"] in ("1810", "1820") and (
                 START <= posted <= END or row["entry_id"] in carried
             ):
-                entries.append(Entry(
-                    id=row["entry_id"], account=row["account"], posted=posted, amount=amount,
-                    eur=Decimal(row["eur_amount"]), partner=row["partner"],
-                    doc_ref=row["doc_ref"], batch_id=row["batch_id"], reverses=row["reverses"],
-                ))
+                entries.append(
+                    Entry(
+                        id=row["entry_id"],
+                        account=row["account"],
+                        posted=posted,
+                        amount=amount,
+                        eur=Decimal(row["eur_amount"]),
+                        partner=row["partner"],
+                        doc_ref=row["doc_ref"],
+                        batch_id=row["batch_id"],
+                        reverses=row["reverses"],
+                    )
+                )
     return opening, entries
 
 
 class Rates:
     def __init__(self, path: Path) -> None:
         with path.open(encoding="utf-8", newline="") as handle:
-            self.table = {date.fromisoformat(row["date"]): row["usd_per_eur"]
-                          for row in csv.DictReader(handle) if row["usd_per_eur"]}
+            self.table = {
+                date.fromisoformat(row["date"]): row["usd_per_eur"]
+                for row in csv.DictReader(handle)
+                if row["usd_per_eur"]
+            }
 
     def day(self, wanted: date) -> date:
         while wanted not in self.table:
@@ -201,10 +219,8 @@ class Rates:
 class Account:
     def __init__(self, number: str, lines: list[Line], entries: list[Entry]) -> None:
         self.number = number
-        self.lines = sorted((x for x in lines if x.account == number),
-                            key=lambda x: (x.booked, x.id))
-        self.entries = sorted((x for x in entries if x.account == number),
-                              key=lambda x: (x.posted, x.id))
+        self.lines = sorted((x for x in lines if x.account == number), key=lambda x: (x.booked, x.id))
+        self.entries = sorted((x for x in entries if x.account == number), key=lambda x: (x.posted, x.id))
         self.matches: list[Match] = []
 
     def open_lines(self) -> list[Line]:
@@ -216,8 +232,7 @@ class Account:
     def named(self, line: Line) -> list[Entry]:
         return [entry for entry in self.open_entries() if line.names(entry.doc_ref)]
 
-    def take(self, rule: str, lines: list[Line], entries: list[Entry],
-             reason: str | None = None) -> None:
+    def take(self, rule: str, lines: list[Line], entries: list[Entry], reason: str | None = None) -> None:
         self.matches.append(
             Match(account=self.number, rule=rule, lines=lines, entries=entries, reason=reason)
         )
@@ -234,11 +249,13 @@ class Account:
             for other_line in self.lines:
                 if self.number == "1810":
                     said = re.search(r"ZU (\S+)", line.text)
-                    linked = (line.kind == "RUECKLASTSCHRIFT" and said is not None
-                              and said[1] == other_line.id)
+                    linked = line.kind == "RUECKLASTSCHRIFT" and said is not None and said[1] == other_line.id
                 else:
-                    linked = (line.mark in ("RC", "RD") and other_line.mark in ("C", "D")
-                              and line.bank_ref == other_line.bank_ref)
+                    linked = (
+                        line.mark in ("RC", "RD")
+                        and other_line.mark in ("C", "D")
+                        and line.bank_ref == other_line.bank_ref
+                    )
                 if linked and line.amount + other_line.amount == 0:
                     line.state = other_line.state = "cancelled"
 
@@ -253,8 +270,11 @@ class Account:
 
     def exact(self) -> None:
         for line in self.open_lines():
-            fits = [entry for entry in self.named(line) if entry.amount == line.amount
-                    and -3 <= (line.booked - entry.posted).days <= 12]
+            fits = [
+                entry
+                for entry in self.named(line)
+                if entry.amount == line.amount and -3 <= (line.booked - entry.posted).days <= 12
+            ]
             if fits:
                 best = min(fits, key=lambda e: (abs((line.booked - e.posted).days), e.id))
                 self.take("exact", [line], [best])
@@ -287,14 +307,21 @@ class Account:
             entry = members[0]
             if line.charge > 0 and line.amount == entry.amount - line.charge:
                 self.take("deduction", [line], [entry], "fee")
-            elif (self.number == "1810" and entry.amount > 0
-                  and line.amount == cents(entry.amount * Decimal("0.98"))
-                  and 0 <= (line.booked - entry.posted).days <= 14):
+            elif (
+                self.number == "1810"
+                and entry.amount > 0
+                and line.amount == cents(entry.amount * Decimal("0.98"))
+                and 0 <= (line.booked - entry.posted).days <= 14
+            ):
                 self.take("deduction", [line], [entry], "discount")
 
     def amount_only(self) -> None:
-        pairs = [(line, entry) for line in self.open_lines() for entry in self.open_entries()
-                 if line.amount == entry.amount and abs((line.booked - entry.posted).days) <= 3]
+        pairs = [
+            (line, entry)
+            for line in self.open_lines()
+            for entry in self.open_entries()
+            if line.amount == entry.amount and abs((line.booked - entry.posted).days) <= 3
+        ]
         for line, entry in pairs:
             if sum(p[0] is line for p in pairs) == sum(p[1] is entry for p in pairs) == 1:
                 self.take("amount_only", [line], [entry])
@@ -309,8 +336,12 @@ class Account:
         if line.kind in ("ZINSEN", "NINT"):
             return "interest"
         for match in self.matches:
-            same = any(x.amount == line.amount and x.partner == line.partner
-                       and abs((x.booked - line.booked).days) <= 7 for x in match.lines)
+            same = any(
+                x.amount == line.amount
+                and x.partner == line.partner
+                and abs((x.booked - line.booked).days) <= 7
+                for x in match.lines
+            )
             if same and any(line.names(entry.doc_ref) for entry in match.entries):
                 return "double_payment"
         return "not_in_ledger"
@@ -320,9 +351,13 @@ class Account:
             return "reversed"
         for match in self.matches:
             for other in match.entries:
-                if (entry.doc_ref and other.doc_ref == entry.doc_ref
-                        and other.partner == entry.partner and other.amount == entry.amount
-                        and abs((other.posted - entry.posted).days) <= 7):
+                if (
+                    entry.doc_ref
+                    and other.doc_ref == entry.doc_ref
+                    and other.partner == entry.partner
+                    and other.amount == entry.amount
+                    and abs((other.posted - entry.posted).days) <= 7
+                ):
                     return "double_posting"
         return "in_transit" if entry.posted > END - timedelta(days=10) else "investigate"
 
@@ -333,8 +368,13 @@ class Account:
 def exchange_difference(match: Match, rates: Rates) -> Decimal | None:
     if match.account != "1820":
         return None
-    value = sum((rates.eur(line.amount + (line.charge if match.reason == "fee" else ZERO),
-                           line.booked) for line in match.lines), ZERO)
+    value = sum(
+        (
+            rates.eur(line.amount + (line.charge if match.reason == "fee" else ZERO), line.booked)
+            for line in match.lines
+        ),
+        ZERO,
+    )
     return value - sum((entry.eur for entry in match.entries), ZERO)
 
 
@@ -352,11 +392,17 @@ def purchases(accounts: list[Account], rates: Rates) -> list[dict[str, str]]:
             booked = pair["1820"].lines[0].booked
             rate_day = rates.day(booked)
             reference = rates.eur(usd, booked)
-            result.append({
-                "doc_ref": doc_ref, "usd_amount": show(usd), "eur_cost": show(cost),
-                "rate_date": rate_day.isoformat(), "rate": rates.table[rate_day],
-                "reference_eur": show(reference), "margin_eur": show(cost - reference),
-            })
+            result.append(
+                {
+                    "doc_ref": doc_ref,
+                    "usd_amount": show(usd),
+                    "eur_cost": show(cost),
+                    "rate_date": rate_day.isoformat(),
+                    "rate": rates.table[rate_day],
+                    "reference_eur": show(reference),
+                    "margin_eur": show(cost - reference),
+                }
+            )
     return result
 
 
@@ -373,8 +419,7 @@ def main() -> None:
     bank_opening["1820"], found = read_hnb(data / "hnb_mt940.sta")
     lines += found
     lines = [line for line in lines if START <= line.booked <= END]
-    ledger_opening, entries = read_ledger(
-        data / "ledger_export.csv", data / "open_items_2025-03-31.csv")
+    ledger_opening, entries = read_ledger(data / "ledger_export.csv", data / "open_items_2025-03-31.csv")
     rates = Rates(data / "usd_rates.csv")
 
     accounts = [Account(number, lines, entries) for number in ("1810", "1820")]
@@ -385,41 +430,59 @@ def main() -> None:
         for match in account.matches:
             gain = exchange_difference(match, rates)
             gains.append(gain or ZERO)
-            matches.append({
-                "account": account.number,
-                "rule": match.rule,
-                "lines": sorted(line.id for line in match.lines),
-                "entries": sorted(entry.id for entry in match.entries),
-                "difference": show(match.difference),
-                "reason": match.reason,
-                "exchange_difference_eur": None if gain is None else show(gain),
-            })
+            matches.append(
+                {
+                    "account": account.number,
+                    "rule": match.rule,
+                    "lines": sorted(line.id for line in match.lines),
+                    "entries": sorted(entry.id for entry in match.entries),
+                    "difference": show(match.difference),
+                    "reason": match.reason,
+                    "exchange_difference_eur": None if gain is None else show(gain),
+                }
+            )
         rest_lines = [line for line in account.lines if line.state != "matched"]
         rest_entries = [entry for entry in account.entries if entry.state != "matched"]
-        left_lines += [{"account": account.number, "id": line.id, "amount": show(line.amount),
-                        "class": account.line_class(line)} for line in rest_lines]
-        left_entries += [{"account": account.number, "id": entry.id, "amount": show(entry.amount),
-                          "class": account.entry_class(entry)} for entry in rest_entries]
+        left_lines += [
+            {
+                "account": account.number,
+                "id": line.id,
+                "amount": show(line.amount),
+                "class": account.line_class(line),
+            }
+            for line in rest_lines
+        ]
+        left_entries += [
+            {
+                "account": account.number,
+                "id": entry.id,
+                "amount": show(entry.amount),
+                "class": account.entry_class(entry),
+            }
+            for entry in rest_entries
+        ]
         bank_closing = bank_opening[account.number] + total(account.lines)
         ledger_closing = ledger_opening[account.number] + total(
-            [entry for entry in account.entries if entry.posted >= START])
+            [entry for entry in account.entries if entry.posted >= START]
+        )
         differences = sum((match.difference for match in account.matches), ZERO)
         proof = total(rest_lines) - total(rest_entries) + differences
         if bank_closing - ledger_closing != proof:
             raise SystemExit(f"the proof of account {account.number} does not close")
-        summary.append({
-            "account": account.number,
-            "currency": "EUR" if account.number == "1810" else "USD",
-            "bank_opening": show(bank_opening[account.number]),
-            "bank_closing": show(bank_closing),
-            "ledger_opening": show(ledger_opening[account.number]),
-            "ledger_closing": show(ledger_closing),
-            "unmatched_lines": show(total(rest_lines)),
-            "unmatched_entries": show(total(rest_entries)),
-            "match_differences": show(differences),
-            "exchange_difference_eur":
-                show(sum(gains, ZERO)) if account.number == "1820" else None,
-        })
+        summary.append(
+            {
+                "account": account.number,
+                "currency": "EUR" if account.number == "1810" else "USD",
+                "bank_opening": show(bank_opening[account.number]),
+                "bank_closing": show(bank_closing),
+                "ledger_opening": show(ledger_opening[account.number]),
+                "ledger_closing": show(ledger_closing),
+                "unmatched_lines": show(total(rest_lines)),
+                "unmatched_entries": show(total(rest_entries)),
+                "match_differences": show(differences),
+                "exchange_difference_eur": show(sum(gains, ZERO)) if account.number == "1820" else None,
+            }
+        )
 
     result = {
         "quarter": "2025-Q2",

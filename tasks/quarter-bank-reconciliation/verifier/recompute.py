@@ -9,8 +9,10 @@ from __future__ import annotations
 import csv
 import datetime as dt
 import io
-from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 FIRST, LAST = dt.date(2025, 4, 1), dt.date(2025, 6, 30)
 ACCOUNTS = ("1810", "1820")
@@ -130,8 +132,18 @@ def rkb(folder: Path) -> tuple[int, dict[str, Line]]:
             day, month, year = (int(part) for part in booked.split("."))
             back = words.split("ZU ")[1].split()[0] if kind == "RUECKLASTSCHRIFT" else ""
             charge = number_after(words, "GEBUEHR", "0123456789.,")
-            lines[ident] = Line("1810", ident, dt.date(year, month, day), to_cents(amount, ","),
-                                kind, partner, words, to_cents(charge or "0", ","), back, "")
+            lines[ident] = Line(
+                "1810",
+                ident,
+                dt.date(year, month, day),
+                to_cents(amount, ","),
+                kind,
+                partner,
+                words,
+                to_cents(charge or "0", ","),
+                back,
+                "",
+            )
     return opening, lines
 
 
@@ -161,14 +173,21 @@ def hnb(folder: Path) -> tuple[int, dict[str, Line]]:
                 month, day, rest = int(rest[:2]), int(rest[2:4]), rest[4:]
             mark = rest[: 2 if rest[0] == "R" else 1]
             amount = number_after(rest, mark, "0123456789,")
-            kind = rest[len(mark) + len(amount):][:4]
+            kind = rest[len(mark) + len(amount) :][:4]
             charge = number_after(text, "/CHGS/USD", "0123456789,")
             ident = f"HNB-{page}-{position:03d}"
             lines[ident] = Line(
-                "1820", ident, dt.date(year, month, day),
-                to_cents(amount, ",") * (1 if mark in {"C", "RD"} else -1), kind,
-                text.partition("/NAME/")[2].partition("/")[0], text,
-                to_cents(charge or "0", ","), "taken back" if mark[0] == "R" else "", bank_ref)
+                "1820",
+                ident,
+                dt.date(year, month, day),
+                to_cents(amount, ",") * (1 if mark in {"C", "RD"} else -1),
+                kind,
+                text.partition("/NAME/")[2].partition("/")[0],
+                text,
+                to_cents(charge or "0", ","),
+                "taken back" if mark[0] == "R" else "",
+                bank_ref,
+            )
     return opening or 0, lines
 
 
@@ -190,16 +209,27 @@ def ledger(folder: Path) -> tuple[dict[str, int], dict[str, Entry]]:
         if ident.startswith("EB-"):
             opening[account] = cents
         elif in_quarter(day) or ident in carried:
-            entries[ident] = Entry(account, ident, day, cents, to_cents(row["eur_amount"], "."),
-                                   row["partner"], row["doc_ref"], row["batch_id"],
-                                   row["reverses"])
+            entries[ident] = Entry(
+                account,
+                ident,
+                day,
+                cents,
+                to_cents(row["eur_amount"], "."),
+                row["partner"],
+                row["doc_ref"],
+                row["batch_id"],
+                row["reverses"],
+            )
     return opening, entries
 
 
 def rate_on(folder: Path) -> dict[dt.date, tuple[str, str]]:
     """Give every day from the first published one the rate that holds: its day, its text."""
-    published = {row["date"]: row["usd_per_eur"]
-                 for row in table(folder / "usd_rates.csv") if row["usd_per_eur"].strip()}
+    published = {
+        row["date"]: row["usd_per_eur"]
+        for row in table(folder / "usd_rates.csv")
+        if row["usd_per_eur"].strip()
+    }
     day, holds, rates = dt.date.fromisoformat(min(published)), ("", ""), {}
     while day <= LAST:
         if day.isoformat() in published:
@@ -246,8 +276,7 @@ class Matcher:
                 self.cancelled |= {line.id, first_line.id}
         self.gone |= self.cancelled
 
-    def _take(self, rule: str, lines: list[str], entries: list[str],
-              reason: str | None = None) -> None:
+    def _take(self, rule: str, lines: list[str], entries: list[str], reason: str | None = None) -> None:
         self.found.append((rule, sorted(lines), sorted(entries), reason))
         self.gone.update(lines, entries)
 
@@ -268,9 +297,10 @@ class Matcher:
         self._cancel()
         for line in self._free(self.lines):
             ranked = sorted(
-                (abs(self._apart(line, e)), e) for e in self._named(line)
-                if self.entries[e].cents == self.lines[line].cents
-                and -3 <= self._apart(line, e) <= 12)
+                (abs(self._apart(line, e)), e)
+                for e in self._named(line)
+                if self.entries[e].cents == self.lines[line].cents and -3 <= self._apart(line, e) <= 12
+            )
             if ranked:
                 self._take("exact", [line], [ranked[0][1]])
         for line in self._free(self.lines):
@@ -303,17 +333,19 @@ class Matcher:
         gross = self.entries[entry].cents
         if self._fee(line) and self._explained(line, [entry]):
             self._take("deduction", [line], [entry], "fee")
-        elif (self.entries[entry].account == "1810" and gross > 0
-              and self.lines[line].cents == divide(98 * gross, 100)
-              and 0 <= self._apart(line, entry) <= 14):
+        elif (
+            self.entries[entry].account == "1810"
+            and gross > 0
+            and self.lines[line].cents == divide(98 * gross, 100)
+            and 0 <= self._apart(line, entry) <= 14
+        ):
             self._take("deduction", [line], [entry], "discount")
 
     def _by_amount(self) -> None:
         lines, entries = self._free(self.lines), self._free(self.entries)
 
         def fits(line: str, entry: str) -> bool:
-            return (self.lines[line].cents == self.entries[entry].cents
-                    and -3 <= self._apart(line, entry) <= 3)
+            return self.lines[line].cents == self.entries[entry].cents and -3 <= self._apart(line, entry) <= 3
 
         of_line = {x: [e for e in entries if fits(x, e)] for x in lines}
         of_entry = {e: [x for x in lines if fits(x, e)] for e in entries}
@@ -327,15 +359,15 @@ class Matcher:
         """Return the class of an unmatched line."""
         if line.id in self.cancelled:
             return "cancelled"
-        by_kind = {"ENTGELT": "bank_fee", "NCHG": "bank_fee", "ZINSEN": "interest",
-                   "NINT": "interest"}
+        by_kind = {"ENTGELT": "bank_fee", "NCHG": "bank_fee", "ZINSEN": "interest", "NINT": "interest"}
         if line.kind in by_kind:
             return by_kind[line.kind]
         for _, lines, entries, _ in self.found:
             if self.names[line.id].intersection(entries):
                 for other in (self.lines[x] for x in lines):
-                    if ((other.cents, other.partner) == (line.cents, line.partner)
-                            and abs((other.day - line.day).days) <= 7):
+                    if (other.cents, other.partner) == (line.cents, line.partner) and abs(
+                        (other.day - line.day).days
+                    ) <= 7:
                         return "double_payment"
         return "not_in_ledger"
 
@@ -345,9 +377,11 @@ class Matcher:
             return "reversed"
         matched = [self.entries[e] for _, _, entries, _ in self.found for e in entries]
         for other in matched:
-            if (entry.ref and (other.ref, other.partner, other.cents)
-                    == (entry.ref, entry.partner, entry.cents)
-                    and abs((other.day - entry.day).days) <= 7):
+            if (
+                entry.ref
+                and (other.ref, other.partner, other.cents) == (entry.ref, entry.partner, entry.cents)
+                and abs((other.day - entry.day).days) <= 7
+            ):
                 return "double_posting"
         return "in_transit" if entry.day >= dt.date(2025, 6, 21) else "investigate"
 
@@ -371,33 +405,55 @@ def read_books(folder: Path) -> Books:
 
     matches, line_classes, entry_classes = [], {}, {}
     for account in ACCOUNTS:
-        matcher = Matcher([x for x in lines.values() if x.account == account],
-                          [x for x in entries.values() if x.account == account])
+        matcher = Matcher(
+            [x for x in lines.values() if x.account == account],
+            [x for x in entries.values() if x.account == account],
+        )
         matcher.solve()
         for rule, ids, entry_ids, reason in matcher.found:
             booked = [lines[x] for x in ids]
             posted = [entries[e] for e in entry_ids]
             fx = None
             if account == "1820":
-                fx = sum(eur(x.cents + (x.charge if reason == "fee" else 0), x.day)
-                         for x in booked) - sum(e.eur for e in posted)
-            matches.append(Match(account, rule, tuple(ids), tuple(entry_ids),
-                                 sum(x.cents for x in booked) - sum(e.cents for e in posted),
-                                 reason, fx))
-        line_classes |= {x: matcher.line_class(y) for x, y in matcher.lines.items()
-                         if x in matcher.cancelled or x not in matcher.gone}
-        entry_classes |= {x: matcher.entry_class(y) for x, y in matcher.entries.items()
-                          if x in matcher.cancelled or x not in matcher.gone}
+                fx = sum(eur(x.cents + (x.charge if reason == "fee" else 0), x.day) for x in booked) - sum(
+                    e.eur for e in posted
+                )
+            matches.append(
+                Match(
+                    account,
+                    rule,
+                    tuple(ids),
+                    tuple(entry_ids),
+                    sum(x.cents for x in booked) - sum(e.cents for e in posted),
+                    reason,
+                    fx,
+                )
+            )
+        line_classes |= {
+            x: matcher.line_class(y)
+            for x, y in matcher.lines.items()
+            if x in matcher.cancelled or x not in matcher.gone
+        }
+        entry_classes |= {
+            x: matcher.entry_class(y)
+            for x, y in matcher.entries.items()
+            if x in matcher.cancelled or x not in matcher.gone
+        }
 
-    legs = {(entries[e].ref, m.account): m for m in matches for e in m.entries
-            if entries[e].ref.startswith("FX-")}
+    legs = {
+        (entries[e].ref, m.account): m for m in matches for e in m.entries if entries[e].ref.startswith("FX-")
+    }
     purchases = []
     for ref in sorted({ref for ref, account in legs if account == "1810"}):
         if (ref, "1820") in legs:
             [came] = legs[ref, "1820"].lines
             cost = -sum(lines[x].cents for x in legs[ref, "1810"].lines)
             rate_day, rate = rates[lines[came].day]
-            purchases.append(Purchase(ref, lines[came].cents, cost, rate_day, rate,
-                                      eur(lines[came].cents, lines[came].day)))
-    return Books(lines, entries, matches, line_classes, entry_classes, purchases,
-                 bank_opening, ledger_opening)
+            purchases.append(
+                Purchase(
+                    ref, lines[came].cents, cost, rate_day, rate, eur(lines[came].cents, lines[came].day)
+                )
+            )
+    return Books(
+        lines, entries, matches, line_classes, entry_classes, purchases, bank_opening, ledger_opening
+    )

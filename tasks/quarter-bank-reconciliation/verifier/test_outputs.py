@@ -29,24 +29,45 @@ ENTRY_CLASSES = ("reversed", "double_posting", "in_transit", "investigate")
 MONEY = re.compile(r"-?(0|[1-9][0-9]{0,11})\.[0-9]{2}")
 SHAPES = {
     "matches": {
-        "account": recompute.ACCOUNTS, "rule": RULES, "lines": "ids", "entries": "ids",
-        "difference": "money", "reason": ("fee", "discount", None),
+        "account": recompute.ACCOUNTS,
+        "rule": RULES,
+        "lines": "ids",
+        "entries": "ids",
+        "difference": "money",
+        "reason": ("fee", "discount", None),
         "exchange_difference_eur": "money or null",
     },
     "unmatched_lines": {
-        "account": recompute.ACCOUNTS, "id": "text", "amount": "money", "class": LINE_CLASSES,
+        "account": recompute.ACCOUNTS,
+        "id": "text",
+        "amount": "money",
+        "class": LINE_CLASSES,
     },
     "unmatched_entries": {
-        "account": recompute.ACCOUNTS, "id": "text", "amount": "money", "class": ENTRY_CLASSES,
+        "account": recompute.ACCOUNTS,
+        "id": "text",
+        "amount": "money",
+        "class": ENTRY_CLASSES,
     },
     "usd_purchases": {
-        "doc_ref": "text", "usd_amount": "money", "eur_cost": "money", "rate_date": "text",
-        "rate": "text", "reference_eur": "money", "margin_eur": "money",
+        "doc_ref": "text",
+        "usd_amount": "money",
+        "eur_cost": "money",
+        "rate_date": "text",
+        "rate": "text",
+        "reference_eur": "money",
+        "margin_eur": "money",
     },
     "accounts": {
-        "account": recompute.ACCOUNTS, "currency": ("EUR", "USD"), "bank_opening": "money",
-        "bank_closing": "money", "ledger_opening": "money", "ledger_closing": "money",
-        "unmatched_lines": "money", "unmatched_entries": "money", "match_differences": "money",
+        "account": recompute.ACCOUNTS,
+        "currency": ("EUR", "USD"),
+        "bank_opening": "money",
+        "bank_closing": "money",
+        "ledger_opening": "money",
+        "ledger_closing": "money",
+        "unmatched_lines": "money",
+        "unmatched_entries": "money",
+        "match_differences": "money",
         "exchange_difference_eur": "money or null",
     },
 }
@@ -55,53 +76,52 @@ SHAPES = {
 # -- reading what the agent left ---------------------------------------------
 
 
-class Unusable(AssertionError):
+class UnusableError(AssertionError):
     """The result cannot be read; the message says why."""
 
 
 def read_result(path: Path = RESULT) -> Any:
-    """Return the parsed result, or raise `Unusable`; follows no link and reads no device."""
+    """Return the parsed result, or raise `UnusableError`; follows no link and reads no device."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
-        raise Unusable(f"`{path}` cannot be opened as a plain file: {error.strerror}") from None
-    with os.fdopen(handle, "rb") as stream:
-        status = os.fstat(stream.fileno())
-        if not stat.S_ISREG(status.st_mode):
-            raise Unusable(f"`{path}` is not a regular file")
-        data = stream.read(MAX_BYTES + 1)
+        raise UnusableError(f"`{path}` cannot be opened as a plain file: {error.strerror}") from None
+    try:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise UnusableError(f"`{path}` is not a regular file")
+        with os.fdopen(handle, "rb", closefd=False) as stream:
+            data = stream.read(MAX_BYTES + 1)
+    finally:
+        os.close(handle)
     if len(data) > MAX_BYTES:
-        raise Unusable(f"`{path}` is larger than {MAX_BYTES} bytes")
+        raise UnusableError(f"`{path}` is larger than {MAX_BYTES} bytes")
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         twice = [key for key, count in Counter(key for key, _ in pairs).items() if count > 1]
         if twice:
-            raise Unusable(f"`{path}` has the key `{twice[0]}` twice in one object")
+            raise UnusableError(f"`{path}` has the key `{twice[0]}` twice in one object")
         return dict(pairs)
 
     def no_constant(name: str) -> None:
-        raise Unusable(f"`{path}` holds `{name}`, which is not JSON")
+        raise UnusableError(f"`{path}` holds `{name}`, which is not JSON")
 
     try:
-        return json.loads(data.decode("utf-8"), object_pairs_hook=unique,
-                          parse_constant=no_constant)
+        return json.loads(data.decode("utf-8"), object_pairs_hook=unique, parse_constant=no_constant)
     except UnicodeDecodeError:
-        raise Unusable(f"`{path}` is not UTF-8") from None
+        raise UnusableError(f"`{path}` is not UTF-8") from None
     except (ValueError, RecursionError) as error:
-        raise Unusable(f"`{path}` is not valid JSON: {str(error)[:200]}") from None
+        raise UnusableError(f"`{path}` is not valid JSON: {str(error)[:200]}") from None
 
 
 def fits(value: Any, wanted: Any) -> bool:
     """Say whether a value has the kind that `SHAPES` asks for."""
     match wanted:
         case "ids":
-            return (isinstance(value, list) and bool(value)
-                    and all(isinstance(x, str) for x in value))
+            return isinstance(value, list) and bool(value) and all(isinstance(x, str) for x in value)
         case "text":
             return isinstance(value, str)
         case "money":
-            return (isinstance(value, str) and MONEY.fullmatch(value) is not None
-                    and value != "-0.00")
+            return isinstance(value, str) and MONEY.fullmatch(value) is not None and value != "-0.00"
         case "money or null":
             return value is None or fits(value, "money")
         case _:
@@ -118,9 +138,12 @@ def describe(wanted: Any) -> str:
     """Say in words what `SHAPES` asks for."""
     if isinstance(wanted, tuple):
         return "one of " + ", ".join("null" if x is None else x for x in wanted)
-    return {"ids": "a list of at least one id", "text": "a string",
-            "money": "an amount such as \"-12.50\"",
-            "money or null": "an amount such as \"-12.50\", or null"}[wanted]
+    return {
+        "ids": "a list of at least one id",
+        "text": "a string",
+        "money": 'an amount such as "-12.50"',
+        "money or null": 'an amount such as "-12.50", or null',
+    }[wanted]
 
 
 def short(problems: list[str]) -> list[str]:
@@ -138,11 +161,15 @@ def check_shape(doc: Any) -> list[str]:
         return ["the top level must be a JSON object"]
     keys = {"quarter", *SHAPES}
     if set(doc) != keys:
-        return [f"top-level keys: missing {sorted(keys - set(doc))}, "
-                f"not asked for {show(sorted(set(doc) - keys))}"]
+        return [
+            (
+                f"top-level keys: missing {sorted(keys - set(doc))}, "
+                f"not asked for {show(sorted(set(doc) - keys))}"
+            )
+        ]
     problems = []
     if doc["quarter"] != "2025-Q2":
-        problems.append("`quarter` must be \"2025-Q2\"")
+        problems.append('`quarter` must be "2025-Q2"')
     for section, shape in SHAPES.items():
         if not isinstance(doc[section], list):
             problems.append(f"`{section}` must be a list")
@@ -150,11 +177,13 @@ def check_shape(doc: Any) -> list[str]:
         for number, row in enumerate(doc[section]):
             where = f"`{section}[{number}]`"
             if not isinstance(row, dict) or set(row) != set(shape):
-                problems.append(f"{where} must be an object with exactly the keys "
-                                + ", ".join(shape))
+                problems.append(f"{where} must be an object with exactly the keys {', '.join(shape)}")
                 continue
-            problems += [f"{where}: `{key}` is {show(row[key])}, must be {describe(wanted)}"
-                         for key, wanted in shape.items() if not fits(row[key], wanted)]
+            problems += [
+                f"{where}: `{key}` is {show(row[key])}, must be {describe(wanted)}"
+                for key, wanted in shape.items()
+                if not fits(row[key], wanted)
+            ]
     return problems
 
 
@@ -167,11 +196,17 @@ def check_order(doc: Any) -> list[str]:
         "usd_purchases": lambda x: x["doc_ref"],
         "accounts": lambda x: x["account"],
     }
-    problems = [f"`{section}` is not in the order asked for"
-                for section, key in keys.items() if doc[section] != sorted(doc[section], key=key)]
-    problems += [f"`matches[{number}]`: `{part}` is not sorted"
-                 for number, row in enumerate(doc["matches"]) for part in ("lines", "entries")
-                 if row[part] != sorted(row[part])]
+    problems = [
+        f"`{section}` is not in the order asked for"
+        for section, key in keys.items()
+        if doc[section] != sorted(doc[section], key=key)
+    ]
+    problems += [
+        f"`matches[{number}]`: `{part}` is not sorted"
+        for number, row in enumerate(doc["matches"])
+        for part in ("lines", "entries")
+        if row[part] != sorted(row[part])
+    ]
     return problems
 
 
@@ -182,8 +217,11 @@ def _covered(doc: Any, part: str, section: str, items: dict[str, Any]) -> list[s
     problems = [f"{x} takes part but appears nowhere" for x in items if x not in count]
     problems += [f"{show(x)} appears {n} times" for x, n in count.items() if n > 1]
     problems += [f"{show(x)} does not take part in this quarter" for x in count if x not in items]
-    problems += [f"{x} is on account {items[x].account}, not {account}"
-                 for x, account in used if x in items and items[x].account != account]
+    problems += [
+        f"{x} is on account {items[x].account}, not {account}"
+        for x, account in used
+        if x in items and items[x].account != account
+    ]
     return problems
 
 
@@ -209,25 +247,33 @@ def check_amounts(doc: Any, books: Any) -> list[str]:
         for row in doc[section]:
             item = items.get(row["id"])
             if item is not None and row["amount"] != money(item.cents):
-                problems.append(f"`{section}`: amount of {row['id']} is {money(item.cents)}, "
-                                f"not {row['amount']}")
+                problems.append(
+                    f"`{section}`: amount of {row['id']} is {money(item.cents)}, not {row['amount']}"
+                )
     for row in doc["matches"]:
         if set(row["lines"]) <= set(books.lines) and set(row["entries"]) <= set(books.entries):
-            cents = (sum(books.lines[x].cents for x in row["lines"])
-                     - sum(books.entries[x].cents for x in row["entries"]))
+            cents = sum(books.lines[x].cents for x in row["lines"]) - sum(
+                books.entries[x].cents for x in row["entries"]
+            )
             if row["difference"] != money(cents):
-                problems.append(f"the match of {row['lines'][0]}: lines minus entries is "
-                                f"{money(cents)}, not {row['difference']}")
+                problems.append(
+                    f"the match of {row['lines'][0]}: lines minus entries is "
+                    f"{money(cents)}, not {row['difference']}"
+                )
             if (cents == 0) != (row["reason"] is None):
-                problems.append(f"the match of {row['lines'][0]}: a reason belongs to a "
-                                "difference, and to nothing else")
+                problems.append(
+                    f"the match of {row['lines'][0]}: a reason belongs to a difference, and to nothing else"
+                )
     return problems
 
 
 def _matches(doc: Any, books: Any, *rules: str) -> list[str]:
     """Compare the matches made by some rules, as sets."""
-    given = {(row["rule"], tuple(row["lines"]), tuple(row["entries"]), row["reason"])
-             for row in doc["matches"] if row["rule"] in rules}
+    given = {
+        (row["rule"], tuple(row["lines"]), tuple(row["entries"]), row["reason"])
+        for row in doc["matches"]
+        if row["rule"] in rules
+    }
     right = {(m.rule, m.lines, m.entries, m.reason) for m in books.matches if m.rule in rules}
 
     def tell(match: tuple[str, tuple[str, ...], tuple[str, ...], str | None]) -> str:
@@ -235,8 +281,9 @@ def _matches(doc: Any, books: Any, *rules: str) -> list[str]:
         because = f" ({reason})" if reason else ""
         return show(f"{rule}{because}: {'+'.join(lines)} = {'+'.join(entries)}")
 
-    return ([f"missing: {tell(m)}" for m in sorted(right - given, key=str)]
-            + [f"against the policy: {tell(m)}" for m in sorted(given - right, key=str)])
+    return [f"missing: {tell(m)}" for m in sorted(right - given, key=str)] + [
+        f"against the policy: {tell(m)}" for m in sorted(given - right, key=str)
+    ]
 
 
 def check_exact(doc: Any, books: Any) -> list[str]:
@@ -268,8 +315,9 @@ def _classes(rows: list[dict[str, Any]], right: dict[str, str]) -> list[str]:
     given = {row["id"]: row["class"] for row in rows}
     problems = [f"{x} is left over and has to be listed" for x in right if x not in given]
     problems += [f"{show(x)} is not left over" for x in given if x not in right]
-    problems += [f"{x} is `{right[x]}`, not `{what}`" for x, what in given.items()
-                 if x in right and right[x] != what]
+    problems += [
+        f"{x} is `{right[x]}`, not `{what}`" for x, what in given.items() if x in right and right[x] != what
+    ]
     return problems
 
 
@@ -293,25 +341,37 @@ def check_exchange(doc: Any, books: Any) -> list[str]:
             if right is not None:
                 problems.append(f"no match of {match.lines[0]}, so no exchange difference")
         elif given[match.lines] != right:
-            problems.append(f"the match of {match.lines[0]}: exchange difference is "
-                            f"{right or 'null'}, not {given[match.lines] or 'null'}")
+            problems.append(
+                f"the match of {match.lines[0]}: exchange difference is "
+                f"{right or 'null'}, not {given[match.lines] or 'null'}"
+            )
     return problems
 
 
 def check_purchases(doc: Any, books: Any) -> list[str]:
     """Purchases of dollars, with the rate that holds on the day of delivery."""
     right = {
-        p.ref: {"doc_ref": p.ref, "usd_amount": money(p.usd), "eur_cost": money(p.cost),
-                "rate_date": p.rate_day, "rate": p.rate, "reference_eur": money(p.reference),
-                "margin_eur": money(p.cost - p.reference)}
+        p.ref: {
+            "doc_ref": p.ref,
+            "usd_amount": money(p.usd),
+            "eur_cost": money(p.cost),
+            "rate_date": p.rate_day,
+            "rate": p.rate,
+            "reference_eur": money(p.reference),
+            "margin_eur": money(p.cost - p.reference),
+        }
         for p in books.purchases
     }
     given = {row["doc_ref"]: row for row in doc["usd_purchases"]}
     problems = [f"{ref} is missing" for ref in right if ref not in given]
     problems += [f"{show(ref)} is not to be reported" for ref in given if ref not in right]
-    problems += [f"{ref}: `{key}` is {value}, not {show(given[ref][key])}"
-                 for ref, row in right.items() if ref in given
-                 for key, value in row.items() if given[ref][key] != value]
+    problems += [
+        f"{ref}: `{key}` is {value}, not {show(given[ref][key])}"
+        for ref, row in right.items()
+        if ref in given
+        for key, value in row.items()
+        if given[ref][key] != value
+    ]
     if len(given) != len(doc["usd_purchases"]):
         problems.append("a purchase is listed more than once")
     return problems
@@ -334,16 +394,17 @@ def check_accounts(doc: Any, books: Any) -> list[str]:
             "bank_opening": money(bank),
             "bank_closing": money(bank + sum(x.cents for x in lines)),
             "ledger_opening": money(ledger),
-            "ledger_closing": money(
-                ledger + sum(x.cents for x in entries if recompute.in_quarter(x.day))),
+            "ledger_closing": money(ledger + sum(x.cents for x in entries if recompute.in_quarter(x.day))),
             "unmatched_lines": money(sum(x.cents for x in lines if x.id in books.line_classes)),
-            "unmatched_entries": money(
-                sum(x.cents for x in entries if x.id in books.entry_classes)),
+            "unmatched_entries": money(sum(x.cents for x in entries if x.id in books.entry_classes)),
             "match_differences": money(sum(m.difference for m in matches)),
             "exchange_difference_eur": money(sum(fx)) if account == "1820" else None,
         }
-        problems += [f"account {account}: `{key}` is {value or 'null'}, not {row[key] or 'null'}"
-                     for key, value in right.items() if row[key] != value]
+        problems += [
+            f"account {account}: `{key}` is {value or 'null'}, not {row[key] or 'null'}"
+            for key, value in right.items()
+            if row[key] != value
+        ]
     return problems
 
 
@@ -360,7 +421,7 @@ def books() -> Any:
 def _usable() -> Any:
     doc = read_result()
     if check_shape(doc):
-        raise Unusable("not judged: the shape of the result is wrong, see test_shape")
+        raise UnusableError("not judged: the shape of the result is wrong, see test_shape")
     return doc
 
 
