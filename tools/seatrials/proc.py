@@ -1,0 +1,112 @@
+"""Running other programs: the one user of `subprocess` in the kit.
+
+Never through a shell, always with a time limit, and when that passes the whole
+group of processes is killed, not the first one alone.
+"""
+
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+_GRACE = 5.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Finished:
+    """A program that ended by itself. `output` has standard output and standard error as they came."""
+
+    argv: tuple[str, ...]
+    code: int
+    output: str
+
+    @property
+    def ok(self) -> bool:
+        """Whether it exited with 0."""
+        return self.code == 0
+
+
+class ProgramMissing(Exception):  # noqa: N818 - reads as what happened
+    """The program is not installed, or not on PATH."""
+
+
+class ProgramTimedOut(Exception):  # noqa: N818 - reads as what happened
+    """The program ran past its time limit and was killed with its children."""
+
+    def __init__(self, argv: Sequence[str], seconds: float, output: str) -> None:
+        super().__init__(f"`{argv[0]}` took over {seconds:g} s and was ended")
+        self.output = output
+
+
+def find(program: str) -> str | None:
+    """Return the full path of a program on PATH, or None."""
+    return shutil.which(program)
+
+
+def run(
+    argv: Sequence[str],
+    *,
+    timeout: float,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    stdin: bytes | None = None,
+) -> Finished:
+    """Run a program to its end and return what it printed.
+
+    `timeout` is in seconds; `env`, where given, is added to this process's
+    own. Raises `ProgramMissing` and `ProgramTimedOut`; an exit code is data.
+    """
+    try:
+        # A session of its own, so that the group can be killed as one.
+        process = subprocess.Popen(  # noqa: S603 - argv is a list built by the kit, no shell reads it
+            list(argv),
+            cwd=cwd,
+            env=None if env is None else {**os.environ, **env},
+            stdin=subprocess.PIPE if stdin is not None else subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    except FileNotFoundError as error:
+        if cwd is not None and not cwd.is_dir():
+            raise
+        raise ProgramMissing(f"`{argv[0]}` is not installed") from error
+    try:
+        output, _ = process.communicate(stdin, timeout=timeout)
+    except subprocess.TimeoutExpired as error:
+        _kill_group(process)
+        raise ProgramTimedOut(argv, timeout, _drain(process)) from error
+    except BaseException:
+        _kill_group(process)
+        _drain(process)
+        raise
+    return Finished(argv=tuple(argv), code=process.returncode, output=output.decode("utf-8", "replace"))
+
+
+def attach(argv: Sequence[str]) -> int:
+    """Run a program on this terminal until it ends, and return its exit code."""
+    try:
+        return subprocess.run(list(argv), check=False).returncode  # noqa: S603 - as above
+    except FileNotFoundError as error:
+        raise ProgramMissing(f"`{argv[0]}` is not installed") from error
+
+
+def _kill_group(process: "subprocess.Popen[bytes]") -> None:
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
+def _drain(process: "subprocess.Popen[bytes]") -> str:
+    # A grandchild that left the group may hold the pipe open: don't wait for it for ever.
+    try:
+        output, _ = process.communicate(timeout=_GRACE)
+    except subprocess.TimeoutExpired as error:
+        output = error.output or b""
+        if process.stdout is not None:
+            process.stdout.close()
+    return output.decode("utf-8", "replace")

@@ -1,0 +1,585 @@
+"""The container engine, behind as narrow a door as a replay needs.
+
+`Engine` is what the rest of the room works with; `DockerEngine` is Docker's
+SDK behind it, loaded when first asked for. Tests put a stand-in there.
+
+::
+
+    CannotJudgeError               5
+    ├── EngineAbsent                 no engine answers
+    └── EngineGone                   it stopped answering in the middle
+    EngineRefused                    it answered with an error
+    ├── ImageUnavailable             an image can't be had from here
+    └── BuildFailed                  a build ended with an error, or past its time
+"""
+
+import contextlib
+import json
+import platform
+import re
+import socket
+import struct
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import IO, Any, Final, Protocol
+
+from seatrials.errors import CannotJudgeError
+
+LABEL: Final = "seatrials"
+PUBLIC_NETWORK: Final = "bridge"
+API_TIMEOUT: Final = 120.0
+"""Seconds that one answer of the engine may take; a start under load takes a few."""
+
+_OUTPUT_BYTES: Final = 16 * 1024
+_READ: Final = 64 * 1024
+
+
+class EngineAbsent(CannotJudgeError):  # noqa: N818 - reads as what happened
+    """No container engine answers."""
+
+
+class EngineGone(CannotJudgeError):  # noqa: N818 - reads as what happened
+    """The engine stopped answering in the middle of something."""
+
+
+class EngineRefused(Exception):  # noqa: N818 - reads as what happened
+    """The engine answered with an error; the message is its own, on one line."""
+
+    def __init__(self, message: str, status: int = 0) -> None:
+        super().__init__(one_line(message))
+        self.status = status
+
+
+class ImageUnavailable(EngineRefused):
+    """An image is neither here nor to be had from its registry."""
+
+
+class BuildFailed(EngineRefused):
+    """A build ended with an error. `log` has what it printed, `timed_out` that its time was up."""
+
+    def __init__(self, message: str, *, log: str = "", timed_out: bool = False) -> None:
+        super().__init__(message)
+        self.log = log
+        self.timed_out = timed_out
+
+
+@dataclass(frozen=True, kw_only=True)
+class EngineInfo:
+    """What an engine says of itself. `memory` is in bytes."""
+
+    version: str
+    architecture: str
+    os: str
+    cpus: int
+    memory: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Image:
+    """An image on the engine. `digests` are the registry digests it is known under."""
+
+    id: str
+    digests: tuple[str, ...] = ()
+    architecture: str = ""
+    user: str = ""
+    workdir: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ContainerPlan:
+    """A container to be made. `cpus` is a share of CPUs, `memory` bytes, both None for no limit.
+
+    No host folder is ever mounted and no privilege given: there is no field for it.
+    """
+
+    image: str
+    command: tuple[str, ...]
+    labels: Mapping[str, str]
+    env: Mapping[str, str] = field(default_factory=dict)
+    workdir: str | None = None
+    network: str = "none"
+    cpus: float | None = None
+    memory: int | None = None
+    pids: int = 0
+    name: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExecResult:
+    """A command that ran in a container.
+
+    `code` is None when its time was up, and when it was ended from outside
+    together with its container. `output` is what it printed on its own
+    streams, its beginning only.
+    """
+
+    code: int | None
+    output: bytes
+    seconds: float
+    timed_out: bool = False
+
+
+class Engine(Protocol):
+    """What a replay asks of a container engine. Every call may raise `EngineGone` or `EngineRefused`."""
+
+    def info(self) -> EngineInfo:
+        """Return what the engine says of itself."""
+
+    def image(self, name: str) -> Image | None:
+        """Return an image that is on the engine, or None."""
+
+    def pull(self, name: str, *, timeout: float) -> Image:
+        """Fetch an image. Raises `ImageUnavailable`."""
+
+    def build(self, context: IO[bytes], *, tag: str, timeout: float, log: Callable[[str], None]) -> Image:
+        """Build an image from the tar of a context. Raises `BuildFailed` and `ImageUnavailable`."""
+
+    def remove_image(self, tag: str) -> None:
+        """Take a tag away, and the image with its last tag; its layers stay in the build cache."""
+
+    def images(self) -> Sequence[str]:
+        """Return the tags of all images that carry our label."""
+
+    def create(self, plan: ContainerPlan) -> str:
+        """Make a container and return its id."""
+
+    def start(self, container: str) -> None:
+        """Start a container."""
+
+    def put(self, container: str, archive: IO[bytes]) -> None:
+        """Unpack a tar at the root of a container, running or not."""
+
+    def exec(
+        self,
+        container: str,
+        argv: Sequence[str],
+        *,
+        timeout: float,
+        user: str | None = None,
+        env: Mapping[str, str] | None = None,
+        workdir: str | None = None,
+    ) -> ExecResult:
+        """Run a command in a running container; `timeout` in seconds."""
+
+    def get(self, container: str, path: str) -> Iterator[bytes] | None:
+        """Return the tar of a path in a container, in chunks, or None where there is no such path."""
+
+    def kill(self, container: str) -> None:
+        """End all processes of a container at once; nothing where it does not run."""
+
+    def running(self, container: str) -> bool:
+        """Say whether a container is there and runs."""
+
+    def remove(self, container: str) -> None:
+        """End and remove a container with its volumes; nothing where it is gone already."""
+
+    def containers(self, label: str) -> Sequence[tuple[str, Mapping[str, str]]]:
+        """Return id and labels of all containers that carry a label, running or not."""
+
+    def set_network(self, container: str, *, on: bool) -> None:
+        """Connect a running container to the default network, or cut it off."""
+
+    def abort(self) -> None:
+        """Cut builds and downloads short that other threads wait for."""
+
+    def close(self) -> None:
+        """Let go of connections."""
+
+
+def one_line(message: str) -> str:
+    """Return a message of the engine on one line, without its prefixes."""
+    text = " ".join(message.split())
+    return re.sub(r"^(Error response from daemon|error): ", "", text, flags=re.IGNORECASE)[:500]
+
+
+def connect() -> "DockerEngine":
+    """Return the engine that Docker's own settings name (`DOCKER_HOST` and so on).
+
+    Raises `EngineAbsent` with one line when none answers.
+    """
+    try:
+        import docker
+        from docker.errors import DockerException
+    except ImportError as error:
+        raise EngineAbsent("Docker's SDK for Python is not installed; a replay needs it") from error
+    try:
+        return DockerEngine(docker.from_env(timeout=int(API_TIMEOUT)).api)
+    except (DockerException, OSError, ValueError) as error:
+        raise EngineAbsent(
+            f"no Docker engine answers ({_cause(error)}); start it, or set `DOCKER_HOST`"
+        ) from error
+
+
+def _cause(error: BaseException) -> str:
+    """Return the innermost reason of a connection error, in few words."""
+    seen = error
+    while (inner := seen.__cause__ or seen.__context__) is not None:
+        seen = inner
+    text = getattr(seen, "strerror", None) or one_line(str(seen))
+    return str(text)[:120]
+
+
+class DockerEngine:
+    """Docker's SDK as an `Engine`. One object may serve several threads."""
+
+    def __init__(self, api: Any) -> None:
+        self._first = api
+        self._local = threading.local()
+        self._local.api = api
+        self._clients = [api]
+        self._lock = threading.Lock()
+        self._builds: set[Any] = set()
+        self._aborted = False
+
+    @property
+    def _api(self) -> Any:
+        # The SDK's session is not made for threads, and each keeps a connection of its own.
+        api = getattr(self._local, "api", None)
+        if api is None:
+            import docker
+
+            api = docker.from_env(version=self._first._version, timeout=int(API_TIMEOUT)).api  # noqa: SLF001 - spares a round trip per thread
+            self._local.api = api
+            with self._lock:
+                self._clients.append(api)
+        return api
+
+    def close(self) -> None:
+        """Let go of connections."""
+        for api in self._clients:
+            with contextlib.suppress(Exception):
+                api.close()
+
+    def abort(self) -> None:
+        """Cut builds and downloads short that other threads wait for."""
+        self._aborted = True
+        with self._lock:
+            builds = tuple(self._builds)
+        for response in builds:
+            _hang_up(response)
+
+    def info(self) -> EngineInfo:
+        """Return what the engine says of itself."""
+        with _answers():
+            data = self._api.info()
+        return EngineInfo(
+            version=str(data.get("ServerVersion", "")),
+            architecture=str(data.get("Architecture", "")),
+            os=str(data.get("OSType", "linux")),
+            cpus=int(data.get("NCPU") or 1),
+            memory=int(data.get("MemTotal") or 0),
+        )
+
+    def image(self, name: str) -> Image | None:
+        """Return an image that is on the engine, or None."""
+        try:
+            with _answers():
+                data = self._api.inspect_image(name)
+        except EngineRefused as error:
+            if error.status == _NOT_FOUND:
+                return None
+            raise
+        config = data.get("Config") or {}
+        return Image(
+            id=str(data["Id"]),
+            digests=tuple(data.get("RepoDigests") or ()),
+            architecture=str(data.get("Architecture", "")),
+            user=str(config.get("User") or ""),
+            workdir=str(config.get("WorkingDir") or ""),
+        )
+
+    def pull(self, name: str, *, timeout: float) -> Image:
+        """Fetch an image. Raises `ImageUnavailable`."""
+        from docker.utils import parse_repository_tag
+
+        repository, tag = parse_repository_tag(name)
+        deadline = time.monotonic() + timeout
+        try:
+            with _answers():
+                for event in self._api.pull(repository, tag=tag or "latest", stream=True, decode=True):
+                    if "error" in event:
+                        raise ImageUnavailable(str(event["error"]))
+                    if self._aborted or time.monotonic() > deadline:
+                        raise ImageUnavailable(f"fetching `{name}` took over {timeout:g} s")
+        except ImageUnavailable:
+            raise
+        except EngineRefused as error:
+            raise ImageUnavailable(str(error), error.status) from error
+        image = self.image(name)
+        if image is None:
+            raise ImageUnavailable(f"`{name}` was fetched and is not there")
+        return image
+
+    def build(self, context: IO[bytes], *, tag: str, timeout: float, log: Callable[[str], None]) -> Image:
+        """Build with the classic builder, which the SDK speaks to."""
+        lines: list[str] = []
+
+        def note(text: str) -> None:
+            lines.append(text)
+            log(text)
+
+        api = self._api
+        params = {"t": tag, "rm": True, "forcerm": True, "labels": json.dumps({LABEL: "image"})}
+        expired = threading.Event()
+        with _answers():
+            response = api.post(
+                api._url("/build"),  # noqa: SLF001 - the SDK's own build() hides the connection that a time limit must close
+                params=params,
+                data=context,
+                headers={"Content-Type": "application/x-tar"},
+                stream=True,
+                timeout=max(timeout, API_TIMEOUT),
+            )
+            api._raise_for_status(response)  # noqa: SLF001 - as the SDK's own calls do
+
+            def expire() -> None:
+                expired.set()
+                _hang_up(response)
+
+            timer = threading.Timer(timeout, expire)
+            timer.daemon = True
+            timer.start()
+            with self._lock:
+                self._builds.add(response)
+            error = ""
+            try:
+                for event in api._stream_helper(response, decode=True):  # noqa: SLF001 - as the SDK's own build()
+                    if "stream" in event:
+                        note(str(event["stream"]))
+                    elif "error" in event:
+                        error = str(event["error"])
+            except Exception:
+                if not expired.is_set():
+                    raise
+            finally:
+                timer.cancel()
+                with self._lock:
+                    self._builds.discard(response)
+                response.close()
+        text = "".join(lines)
+        if expired.is_set():
+            raise BuildFailed(f"the build took over {timeout:g} s", log=text, timed_out=True)
+        if error:
+            raise BuildFailed(error, log=text + error)
+        image = self.image(tag)
+        if image is None:
+            raise BuildFailed("the build ended without an image", log=text)
+        return image
+
+    def remove_image(self, tag: str) -> None:
+        """Take a tag away, and the image with its last tag; its layers stay in the build cache."""
+        with _ignoring(_NOT_FOUND, _CONFLICT):
+            self._api.remove_image(tag, noprune=True)
+
+    def images(self) -> Sequence[str]:
+        """Return the tags of all images that carry our label."""
+        with _answers():
+            found = self._api.images(filters={"label": f"{LABEL}=image"})
+        return [str(tag) for image in found for tag in image.get("RepoTags") or ()]
+
+    def create(self, plan: ContainerPlan) -> str:
+        """Make a container and return its id."""
+        api = self._api
+        with _answers():
+            host = api.create_host_config(
+                network_mode=plan.network,
+                pids_limit=plan.pids or None,
+                nano_cpus=int(plan.cpus * 1e9) if plan.cpus is not None else None,
+                mem_limit=plan.memory,
+                # Swap would let a container past its memory limit.
+                memswap_limit=plan.memory,
+                log_config={"Type": "none", "Config": {}},
+            )
+            made = api.create_container(
+                plan.image,
+                command=list(plan.command[1:]),
+                entrypoint=[plan.command[0]],
+                environment=dict(plan.env),
+                working_dir=plan.workdir,
+                labels=dict(plan.labels),
+                host_config=host,
+                # A HEALTHCHECK of the image would run beside the task's own phases.
+                healthcheck={"test": ["NONE"]},
+                user="0",
+                name=plan.name,
+            )
+        return str(made["Id"])
+
+    def start(self, container: str) -> None:
+        """Start a container."""
+        with _answers():
+            self._api.start(container)
+
+    def put(self, container: str, archive: IO[bytes]) -> None:
+        """Unpack a tar at the root of a container, running or not."""
+        with _answers():
+            self._api.put_archive(container, "/", archive)
+
+    def exec(
+        self,
+        container: str,
+        argv: Sequence[str],
+        *,
+        timeout: float,
+        user: str | None = None,
+        env: Mapping[str, str] | None = None,
+        workdir: str | None = None,
+    ) -> ExecResult:
+        """Run a command in a running container; `timeout` in seconds."""
+        api = self._api
+        started = time.monotonic()
+        with _answers():
+            made = api.exec_create(
+                container,
+                list(argv),
+                user=user or "",
+                environment=dict(env) if env else None,
+                workdir=workdir,
+            )["Id"]
+            stream = api.exec_start(made, socket=True)
+            try:
+                output = _read_output(stream, started + timeout)
+            finally:
+                stream.close()
+            code = None if output is None else api.exec_inspect(made).get("ExitCode")
+        seconds = time.monotonic() - started
+        return ExecResult(code=code, output=output or b"", seconds=seconds, timed_out=output is None)
+
+    def get(self, container: str, path: str) -> Iterator[bytes] | None:
+        """Return the tar of a path in a container, in chunks, or None where there is no such path."""
+        try:
+            with _answers():
+                chunks, _ = self._api.get_archive(container, path, chunk_size=1024 * 1024)
+        except EngineRefused as error:
+            if error.status == _NOT_FOUND:
+                return None
+            raise
+        return _answering(chunks)
+
+    def kill(self, container: str) -> None:
+        """End all processes of a container at once; nothing where it does not run."""
+        with _ignoring(_NOT_FOUND, _CONFLICT):
+            self._api.kill(container)
+
+    def running(self, container: str) -> bool:
+        """Say whether a container is there and runs."""
+        try:
+            with _answers():
+                state = self._api.inspect_container(container)["State"]
+        except EngineRefused as error:
+            if error.status == _NOT_FOUND:
+                return False
+            raise
+        return bool(state.get("Running"))
+
+    def remove(self, container: str) -> None:
+        """End and remove a container with its volumes; nothing where it is gone already."""
+        with _ignoring(_NOT_FOUND, _CONFLICT):
+            self._api.remove_container(container, force=True, v=True)
+
+    def containers(self, label: str) -> Sequence[tuple[str, Mapping[str, str]]]:
+        """Return id and labels of all containers that carry a label, running or not."""
+        with _answers():
+            found = self._api.containers(all=True, filters={"label": label})
+        return [(str(item["Id"]), dict(item.get("Labels") or {})) for item in found]
+
+    def set_network(self, container: str, *, on: bool) -> None:
+        """Connect a running container to the default network, or cut it off."""
+        with _answers():
+            if on:
+                self._api.connect_container_to_network(container, PUBLIC_NETWORK)
+            else:
+                self._api.disconnect_container_from_network(container, PUBLIC_NETWORK, force=True)
+
+
+_NOT_FOUND: Final = 404
+_CONFLICT: Final = 409
+
+
+@contextlib.contextmanager
+def _answers() -> Iterator[None]:
+    """Turn what the SDK raises into our own exceptions."""
+    import docker.errors
+    import requests
+    import urllib3
+
+    try:
+        yield
+    except docker.errors.APIError as error:
+        raise EngineRefused(str(error.explanation or error), error.status_code or 0) from error
+    except (
+        requests.RequestException,
+        urllib3.exceptions.HTTPError,
+        docker.errors.DockerException,
+        OSError,
+    ) as error:
+        raise EngineGone(f"the Docker engine stopped answering ({_cause(error)})") from error
+
+
+@contextlib.contextmanager
+def _ignoring(*statuses: int) -> Iterator[None]:
+    try:
+        with _answers():
+            yield
+    except EngineRefused as error:
+        if error.status not in statuses:
+            raise
+
+
+def _answering(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    while True:
+        with _answers():
+            chunk = next(chunks, None)
+        if chunk is None:
+            return
+        yield chunk
+
+
+def _raw_socket(stream: Any) -> Any:
+    """Return the plain socket below what the SDK hands out, which differs by transport."""
+    return getattr(stream, "_sock", stream)
+
+
+def _hang_up(response: Any) -> None:
+    """Close the connection under a response that another thread is reading."""
+    with contextlib.suppress(Exception):
+        _raw_socket(response.raw._fp.fp.raw).shutdown(socket.SHUT_RDWR)  # noqa: SLF001 - there is no public way
+
+
+def _read_output(stream: Any, deadline: float) -> bytes | None:
+    """Read the engine's frames of a command's output to their end; None when the deadline passes.
+
+    A frame has a head of 8 bytes (stream, 3 of nothing, length), then data.
+    """
+    raw = _raw_socket(stream)
+    kept = bytearray()
+    buffer = bytearray()
+    while True:
+        left = deadline - time.monotonic()
+        if left <= 0:
+            return None
+        raw.settimeout(left)
+        try:
+            data = raw.recv(_READ)
+        except TimeoutError:
+            return None
+        if not data:
+            return bytes(kept)
+        buffer += data
+        while len(buffer) >= _HEAD:
+            (length,) = struct.unpack(">I", buffer[4:_HEAD])
+            if len(buffer) < _HEAD + length:
+                break
+            kept += buffer[_HEAD : _HEAD + length][: max(0, _OUTPUT_BYTES - len(kept))]
+            del buffer[: _HEAD + length]
+
+
+_HEAD: Final = 8
+
+
+def this_architecture() -> str:
+    """Return this machine's architecture in Docker's words."""
+    machine = platform.machine().lower()
+    return {"x86_64": "amd64", "aarch64": "arm64"}.get(machine, machine)
