@@ -13,6 +13,7 @@ from seatrials.task.package import DOCUMENT, INSTRUCTION, TaskPackage
 MARKER: Final = "[REPLACE:"
 """What BenchFlow's and this kit's scaffolds write where an author must."""
 
+_SHOWN: Final = 60
 _ORG_NAME: Final = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]*/[a-zA-Z0-9][a-zA-Z0-9._-]*")
 
 
@@ -96,8 +97,9 @@ def _markers(files: Iterator[TaskFile]) -> Iterator[Hit]:
             continue
         for number, line in enumerate(text.splitlines(), start=1):
             if MARKER in line:
-                said = line[line.index(MARKER) :].partition("]")[0][:60]
-                yield Hit(path=file.path, line=number, message=f"scaffold text is still there: `{said}]`")
+                said = line[line.index(MARKER) :].partition("]")[0]
+                said = f"{said[:56]} ..." if len(said) > _SHOWN else f"{said}]"
+                yield Hit(path=file.path, line=number, message=f"scaffold text is still there: `{said}`")
 
 
 def _is_refused_with_markers(task: TaskPackage, path: str) -> bool:

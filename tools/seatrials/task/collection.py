@@ -46,9 +46,14 @@ class Collection:
         return YamlData(data=parsed.data, lines=parsed.lines, problems=(*problems, *parsed.problems))
 
     def default(self, key: str) -> str | None:
-        """Return the manifest's default for a task's `license` or `origin`."""
+        """Return a text of the manifest, such as the `license` of tasks that leave it out."""
         value: Any = self.manifest.data.get(key) if self.manifest is not None else None
         return value if isinstance(value, str) and value else None
+
+    @property
+    def team(self) -> str | None:
+        """The manifest's `team_name`."""
+        return self.default("team_name")
 
     @cached_property
     def tasks_dir(self) -> Path:
@@ -130,7 +135,8 @@ def select(targets: Sequence[str], *, cwd: Path | None = None) -> Selection:
             collections.setdefault(collection.root, collection)
         before = len(found)
         found.update(dict.fromkeys(find_tasks(folder)))
-        if len(found) == before and not any(path.is_relative_to(folder) for path in found):
+        empty = len(found) == before and not any(path.is_relative_to(folder) for path in found)
+        if empty and collection is None:
             raise UsageError(f"no task in `{target}`: a task has a `{DOCUMENT}` or a `{CONFIG}`")
     whole = next(iter(collections.values())) if len(collections) == 1 else None
     return Selection(tasks=tuple(_packages(found)), collection=whole)

@@ -1,0 +1,1 @@
+"""The few walks that span rooms."""

@@ -1,0 +1,1 @@
+"""The send room: the collection as a data set."""

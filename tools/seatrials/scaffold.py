@@ -1,0 +1,43 @@
+"""A new task from the copier template of a collection, or from the one that the kit ships."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from seatrials.errors import UsageError
+
+TEMPLATE: Final = "template"
+
+
+def template_for(home: Path) -> Path:
+    """Return the template folder: the collection's own ``template/``, else the kit's."""
+    package = Path(__file__).parent
+    for folder in (home / TEMPLATE, package.parents[1] / TEMPLATE, package / "_template"):
+        if (folder / "copier.yml").is_file():
+            return folder
+    raise UsageError(f"no `{TEMPLATE}/copier.yml` in `{home}`, and this install of seatrials has no template")
+
+
+def scaffold(template: Path, target: Path, answers: Mapping[str, str], *, ask: bool) -> None:
+    """Render the template into `target`, which must not exist yet.
+
+    With `ask`, questions without an answer are put on the terminal; else they
+    take their defaults. Raises UsageError for an answer that a question's
+    validator refuses; nothing is left behind then.
+    """
+    if target.exists() or target.is_symlink():
+        raise UsageError(f"`{target}` exists already; choose another name")
+    from copier import run_copy
+    from copier.errors import CopierAnswersInterrupt, CopierError, InteractiveSessionError
+
+    try:
+        run_copy(str(template), target, data=dict(answers), defaults=not ask, quiet=True)
+    except CopierAnswersInterrupt:
+        raise KeyboardInterrupt from None
+    except InteractiveSessionError:
+        raise UsageError(
+            "no terminal to ask on; give answers with `-d KEY=VALUE` or take `--defaults`"
+        ) from None
+    except (ValueError, CopierError) as error:
+        said = " ".join(str(error).split())
+        raise UsageError(f"the template refuses an answer: {said}") from None
