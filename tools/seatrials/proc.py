@@ -4,6 +4,7 @@ Never through a shell, always with a time limit, and when that passes the whole
 group of processes is killed, not the first one alone.
 """
 
+import contextlib
 import os
 import shutil
 import signal
@@ -95,10 +96,8 @@ def attach(argv: Sequence[str]) -> int:
 
 
 def _kill_group(process: "subprocess.Popen[bytes]") -> None:
-    try:
+    with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
 
 
 def _drain(process: "subprocess.Popen[bytes]") -> str:

@@ -5,7 +5,6 @@ import sys
 from pathlib import Path
 
 from seatrials.errors import EXIT_OK
-from seatrials.replay.model import Kind
 from seatrials.replay.runner import ReplayOptions, replay
 from seatrials.replay.show import Lines, write_report
 from seatrials.task.collection import select
@@ -41,7 +40,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Replay, print the verdicts, and return the exit code."""
     selection = select(args.targets)
-    kinds: tuple[Kind, ...] = ("oracle", "noop") if args.only is None else (args.only,)
     if not selection.tasks:
         print("no tasks here", file=sys.stderr)
         return EXIT_OK
@@ -49,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
         selection.tasks,
         ReplayOptions(
             reruns=args.reruns,
-            kinds=kinds,
+            kinds=("oracle", "noop") if args.only is None else (args.only,),
             jobs=args.jobs,
             force=args.force,
             keep=args.keep,

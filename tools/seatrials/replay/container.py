@@ -77,7 +77,7 @@ class Container:
             workdir=workdir,
         )
 
-    def phase(  # noqa: PLR0913 - one phase has this many sides
+    def phase(
         self,
         script: str,
         *,
@@ -93,7 +93,7 @@ class Container:
         `before` is run first, outside the log.
         """
         # In braces on a line of its own, so that the redirection covers all of a compound command.
-            wrapped = f"{before}\n{{ {script}\n}} > {log} 2>&1\n{_AFTER}"
+        wrapped = f"{before}\n{{ {script}\n}} > {log} 2>&1\n{_AFTER}"
         result = self.shell(wrapped, timeout=timeout, user=user, env=env, workdir=workdir)
         seen = {match[1]: int(match[2]) for match in _SEEN.finditer(result.output)}
         return Ran(

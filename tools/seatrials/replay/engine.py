@@ -296,20 +296,19 @@ class DockerEngine:
 
         repository, tag = parse_repository_tag(name)
         deadline = time.monotonic() + timeout
+        problem = ""
         try:
             with _answers():
                 for event in self._api.pull(repository, tag=tag or "latest", stream=True, decode=True):
-                    if "error" in event:
-                        raise ImageUnavailable(str(event["error"]))
+                    problem = str(event.get("error") or problem)
                     if self._aborted or time.monotonic() > deadline:
-                        raise ImageUnavailable(f"fetching `{name}` took over {timeout:g} s")
-        except ImageUnavailable:
-            raise
+                        problem = f"fetching `{name}` took over {timeout:g} s"
+                        break
         except EngineRefused as error:
             raise ImageUnavailable(str(error), error.status) from error
-        image = self.image(name)
+        image = None if problem else self.image(name)
         if image is None:
-            raise ImageUnavailable(f"`{name}` was fetched and is not there")
+            raise ImageUnavailable(problem or f"`{name}` was fetched and is not there")
         return image
 
     def build(self, context: IO[bytes], *, tag: str, timeout: float, log: Callable[[str], None]) -> Image:
@@ -503,18 +502,14 @@ def _answers() -> Iterator[None]:
     """Turn what the SDK raises into our own exceptions."""
     import docker.errors
     import requests
-    import urllib3
+    import urllib3.exceptions
 
+    lost = (docker.errors.DockerException, requests.RequestException, urllib3.exceptions.HTTPError, OSError)
     try:
         yield
     except docker.errors.APIError as error:
         raise EngineRefused(str(error.explanation or error), error.status_code or 0) from error
-    except (
-        requests.RequestException,
-        urllib3.exceptions.HTTPError,
-        docker.errors.DockerException,
-        OSError,
-    ) as error:
+    except lost as error:
         raise EngineGone(f"the Docker engine stopped answering ({_cause(error)})") from error
 
 

@@ -156,10 +156,7 @@ class Images:
         bases: tuple[str, ...] = ()
         try:
             bases = self._bases(spec)
-            if spec.image is not None:
-                image = self._engine.image(spec.image)
-            else:
-                image = self._build(spec, key, keep)
+            image = self._build(spec, key, keep) if spec.image is None else self._engine.image(spec.image)
         except BuildFailed as error:
             failure = classify_build(error, spec.build_timeout)
         except ImageUnavailable as error:
