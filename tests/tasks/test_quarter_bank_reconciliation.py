@@ -19,7 +19,10 @@ def load_qbr(relative, name):
     spec = importlib.util.spec_from_file_location(name, QBR_TASK / relative)
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
-    spec.loader.exec_module(module)
+    with pytest.MonkeyPatch.context() as patch:
+        # A `__pycache__` in the task's folder would become part of the task.
+        patch.setattr(sys, "dont_write_bytecode", True)
+        spec.loader.exec_module(module)
     return module
 
 
