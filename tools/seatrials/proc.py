@@ -12,6 +12,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 _GRACE = 5.0
 
@@ -53,20 +54,23 @@ def run(
     timeout: float,
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
-    stdin: bytes | None = None,
+    stdin: bytes | IO[bytes] | None = None,
 ) -> Finished:
     """Run a program to its end and return what it printed.
 
     `timeout` is in seconds; `env`, where given, is added to this process's
-    own. Raises `ProgramMissing` and `ProgramTimedOut`; an exit code is data.
+    own; `stdin` is what the program reads, an open file from where it stands.
+    Raises `ProgramMissing` and `ProgramTimedOut`; an exit code is data.
     """
+    given = stdin if isinstance(stdin, bytes) else None
+    source = subprocess.PIPE if given is not None else stdin or subprocess.DEVNULL
     try:
         # A session of its own, so that the group can be killed as one.
         process = subprocess.Popen(  # noqa: S603 - argv is a list built by the kit, no shell reads it
             list(argv),
             cwd=cwd,
             env=None if env is None else {**os.environ, **env},
-            stdin=subprocess.PIPE if stdin is not None else subprocess.DEVNULL,
+            stdin=source,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             start_new_session=True,
@@ -76,7 +80,7 @@ def run(
             raise
         raise ProgramMissing(f"`{argv[0]}` is not installed") from error
     try:
-        output, _ = process.communicate(stdin, timeout=timeout)
+        output, _ = process.communicate(given, timeout=timeout)
     except subprocess.TimeoutExpired as error:
         _kill_group(process)
         raise ProgramTimedOut(argv, timeout, _drain(process)) from error

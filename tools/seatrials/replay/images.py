@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from seatrials.replay import archive
+from seatrials.parse.dockerfile import Dockerfile, parse_dockerfile
+from seatrials.replay import archive, buildkit
 from seatrials.replay.dockerignore import without_ignored
 from seatrials.replay.engine import (
     BuildFailed,
@@ -27,7 +28,6 @@ from seatrials.replay.owner import Owner, image_tag
 from seatrials.replay.spec import TrialSpec
 
 TAIL_LINES: Final = 20
-_SPOOL: Final = 64 * 1024 * 1024
 
 _FULL: Final = re.compile(r"no space left on device|disk quota exceeded", re.IGNORECASE)
 _NETWORK: Final = re.compile(
@@ -95,7 +95,10 @@ def _machine(message: str) -> Failure:
 class Images:
     """The images of one run: each built once, all taken away in the end."""
 
-    def __init__(self, engine: Engine, *, owner: Owner, architecture: str, version: str) -> None:
+    def __init__(
+        self, engine: Engine, *, owner: Owner, architecture: str, version: str, buildkit: bool = False
+    ) -> None:
+        self.buildkit = buildkit
         self._engine = engine
         self._owner = owner
         self._architecture = architecture
@@ -184,7 +187,7 @@ class Images:
 
     def _bases(self, spec: TrialSpec) -> tuple[str, ...]:
         """Make the images that a build starts from be there, and return what they are known by."""
-        names = (spec.image,) if spec.image is not None else base_images(_dockerfile(spec))
+        names = (spec.image,) if spec.image is not None else base_images(dockerfile_of(spec))
         known: list[str] = []
         for name in names:
             image = self._engine.image(name) or self._engine.pull(name, timeout=spec.build_timeout)
@@ -195,33 +198,41 @@ class Images:
         tag = image_tag(key, self._owner)
         with self._lock:
             self._tags.add(tag)
-        with tempfile.SpooledTemporaryFile(max_size=_SPOOL) as spool:
+        with tempfile.TemporaryFile() as spool:
             archive.write_context(without_ignored(spec.context), spool)
-            return self._engine.build(spool, tag=tag, timeout=spec.build_timeout, log=note)
+            if not self.buildkit:
+                return self._engine.build(spool, tag=tag, timeout=spec.build_timeout, log=note)
+            buildkit.build(spool, tag=tag, timeout=spec.build_timeout, log=note)
+        image = self._engine.image(tag)
+        if image is None:
+            raise BuildFailed("the build ended without an image")
+        return image
 
 
-def _dockerfile(spec: TrialSpec) -> str:
+def dockerfile_of(spec: TrialSpec) -> Dockerfile:
+    """Return the parsed Dockerfile of a task's environment, empty where there is none."""
     file = spec.context.get("Dockerfile")
-    return file.read().decode("utf-8", "replace") if file is not None and file.kind == "file" else ""
+    return parse_dockerfile(file.read() if file is not None and file.kind == "file" else b"")
 
 
-_FROM: Final = re.compile(r"^\s*FROM\s+(?:--\S+\s+)*(\S+)(?:\s+AS\s+(\S+))?\s*$", re.IGNORECASE)
-_ARG: Final = re.compile(r"^\s*ARG\s+(\w+)=(\S*)\s*$", re.IGNORECASE)
-_VARIABLE: Final = re.compile(r"\$(?:\{(\w+)(?::-([^}]*))?\}|(\w+))")
-
-
-def base_images(dockerfile: str) -> tuple[str, ...]:
-    """Return the images that a Dockerfile starts from, each once; earlier stages and `scratch` are none."""
-    args: dict[str, str] = {}
-    stages: set[str] = set()
+def base_images(dockerfile: Dockerfile) -> tuple[str, ...]:
+    """Return the images a Dockerfile starts or copies from, each once; its own stages are none."""
     found: dict[str, None] = {}
-    for line in dockerfile.splitlines():
-        if match := _ARG.match(line):
-            args.setdefault(match[1], match[2].strip("\"'"))
-        elif match := _FROM.match(line):
-            name = _VARIABLE.sub(lambda hit: args.get(hit[1] or hit[3], hit[2] or ""), match[1])
-            if name and name.lower() not in stages and name != "scratch":
-                found[name] = None
-            if match[2]:
-                stages.add(match[2].lower())
-    return tuple(found)
+    for stage in dockerfile.stages:
+        if dockerfile.stage_named(stage.base, before=stage.index) is None:
+            found[stage.base] = None
+    for instruction in dockerfile.instructions:
+        source = instruction.flag("from") if instruction.name == "COPY" else None
+        if source and dockerfile.stage_named(source, before=instruction.stage) is None:
+            found[source] = None
+    return tuple(name for name in found if name and name != "scratch" and "$" not in name)
+
+
+def unmet_needs(spec: TrialSpec, *, buildkit_installed: bool) -> tuple[str, ...]:
+    """Return why an environment can't be built here, told before the build."""
+    if buildkit_installed or spec.image is not None:
+        return ()
+    return tuple(
+        f"`environment/Dockerfile` uses {need}, which needs BuildKit; `docker buildx` is not installed"
+        for need in buildkit.needs(dockerfile_of(spec))
+    )

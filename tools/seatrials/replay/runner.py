@@ -13,9 +13,10 @@ from pathlib import Path
 from types import FrameType
 from typing import Final, Literal, Protocol
 
+from seatrials.replay import buildkit
 from seatrials.replay import owner as owners
 from seatrials.replay.engine import Engine, EngineGone, EngineInfo, EngineRefused, connect
-from seatrials.replay.images import Built, Images, environment_key
+from seatrials.replay.images import Built, Images, environment_key, unmet_needs
 from seatrials.replay.model import Kind, ReplayReport, TaskReplay, Trial
 from seatrials.replay.reading import spec_of
 from seatrials.replay.spec import TrialSpec, UnsetVariable, fill_env
@@ -47,6 +48,7 @@ class ReplayOptions:
     keep: bool = False
     as_model: bool = False
     root: Path = field(default_factory=Path)
+    buildkit: bool = field(default_factory=buildkit.installed)
     host_env: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
 
 
@@ -190,10 +192,14 @@ class _Run:
         self.store = Store(options.root)
         self.owner = owners.this_process()
         self.run = owners.new_run()
-        self.images = Images(engine, owner=self.owner, architecture=info.architecture, version=info.version)
-        self.states = [
-            _TaskState(spec=_with_env_check(spec, options), key=environment_key(spec)) for spec in specs
-        ]
+        self.images = Images(
+            engine,
+            owner=self.owner,
+            architecture=info.architecture,
+            version=info.version,
+            buildkit=options.buildkit,
+        )
+        self.states = [_TaskState(spec=_checked(spec, options), key=environment_key(spec)) for spec in specs]
         self.ready: deque[_Item] = deque()
         self.running: dict[Future[Built | Trial], _Item] = {}
         self.users: Counter[str] = Counter()
@@ -367,18 +373,18 @@ def _needs(item: _Item) -> tuple[float, float]:
     return item.state.spec.cpus or 1.0, float(item.state.spec.memory or 0)
 
 
-def _with_env_check(spec: TrialSpec, options: ReplayOptions) -> TrialSpec:
-    """Look up every variable that a task takes from the host before anything starts."""
+def _checked(spec: TrialSpec, options: ReplayOptions) -> TrialSpec:
+    """Look up what a task needs of this machine before anything starts."""
     declared = [("sandbox.env", spec.env)]
     declared += [(f"sandbox.setup_commands[{i}].env", item.env) for i, item in enumerate(spec.setup_commands)]
     for step in spec.steps:
         declared.append(("verifier.env", step.verifier.env))
         if step.oracle is not None and "oracle" in options.kinds:
             declared.append(("oracle.env", step.oracle.env))
-    missing: list[str] = []
+    missing = list(unmet_needs(spec, buildkit_installed=options.buildkit))
     for where, env in declared:
         try:
             fill_env(env, options.host_env, where=where)
         except UnsetVariable as error:
             missing.append(str(error))
-    return replace(spec, blockers=spec.blockers + tuple(dict.fromkeys(missing))) if missing else spec
+    return replace(spec, blockers=(*spec.blockers, *dict.fromkeys(missing))) if missing else spec

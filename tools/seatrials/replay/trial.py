@@ -6,9 +6,10 @@ the phase that it belongs to.
 """
 
 import math
+import re
 import shlex
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -46,6 +47,13 @@ MODEL_USER: Final = "agent"
 """The unprivileged user that BenchFlow runs a model as (`rollout._config`, 0.7.11)."""
 
 _MAX_LOG_FILES: Final = 40
+
+_NO_SERVER: Final = re.compile(
+    rb"(?:could not resolve|temporary failure (?:in name )?resol|name or service not known"
+    rb"|network is unreachable|failed to lookup address)[^\n]{0,60}",
+    re.IGNORECASE,
+)
+"""What programs print when a name can't be looked up. A refused connection may be the task's own."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -418,12 +426,34 @@ class _Phases:
             files.get(f"{prefix}verifier/reward.txt"),
             self.spec.reward,
         )
+        self._reachable(step, checks, found)
         if isinstance(found, NoReward):
             if ran.oom_kills and ran.code:
                 self.progress.limits.append(_memory_limit(self.room))
             ended = f" (the verifier exited with {ran.code})" if ran.code else ""
             raise _Failed("task", "reward", found.reason + ended)
         return found
+
+    def _reachable(self, step: Step, checks: Sequence[Check], found: Reward | NoReward) -> None:
+        """Tell a server that could not be reached from a task that failed.
+
+        Where the checks themselves ran, or the reward is full, it did not matter.
+        """
+        if checks or (isinstance(found, Reward) and found.value >= 1):
+            return
+        prefix = f"{step.name}/" if step.name else ""
+        for phase, name, network in (
+            ("agent", "agent/oracle.txt", networks(self.spec)[1]),
+            ("verifier", "verifier/test-stdout.txt", networks(self.spec)[2]),
+        ):
+            hit = _NO_SERVER.search(self.progress.files.get(prefix + name, b""))
+            if hit is None:
+                continue
+            who = "the oracle" if phase == "agent" else "the verifier"
+            said = hit[0].decode("utf-8", "replace")
+            if network == "public":
+                raise _Failed("machine", phase, f"{who} could not reach a server (`{said}`)")
+            self.progress.notes.append(f"{who} looks for a server (`{said}`), and the task has no network")
 
     def _vanished(self, phase: str) -> None:
         """Tell apart why a command ended without an exit code: its container is gone, or it ended it."""

@@ -54,8 +54,7 @@ def judge(
         (rejected if failure.blame == "task" else unknown).append(failure.message)
     _judge_kind("oracle", oracle, 1.0, rejected, unknown)
     _judge_kind("noop", noop, 0.0, rejected, unknown)
-    if oracle and not rejected:
-        rejected += _check_reasons(oracle, checks)
+    rejected += _check_reasons(oracle, checks)
     band = band_of(trials)
     if not rejected:
         unknown += _missing(spec, wanted, oracle, noop, band, stopped)
