@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from seatrials.rules import collection, document, oracle, structure
+from seatrials.rules import collection, document, limits, oracle, structure
 from seatrials.rules.model import CollectionRule, Rule, TaskRule
 
 
@@ -25,7 +25,7 @@ COLLECTION_RULES: Final[tuple[CollectionRule, ...]] = (*collection.RULES,)
 ALL_RULES: Final[tuple[Rule, ...]] = (*TASK_RULES, *COLLECTION_RULES)
 
 
-def by_code(rules: Iterable[Rule] = ALL_RULES) -> dict[str, Rule]:
+def by_code(rules: Iterable[Rule]) -> dict[str, Rule]:
     """Return the rules by code; a code used twice raises ValueError."""
     out: dict[str, Rule] = {}
     for rule in rules:
@@ -35,4 +35,4 @@ def by_code(rules: Iterable[Rule] = ALL_RULES) -> dict[str, Rule]:
     return out
 
 
-RULES_BY_CODE: Final = by_code()
+RULES_BY_CODE: Final = by_code((*ALL_RULES, *limits.RULES))

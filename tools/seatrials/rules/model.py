@@ -87,7 +87,15 @@ class CollectionRule(_Rule):
     profiles: tuple[Profile, ...] = PROFILES
 
 
-Rule = TaskRule | CollectionRule
+@dataclass(frozen=True, slots=True)
+class KitRule(_Rule):
+    """What the check says of itself; `check` words the hit from the facts."""
+
+    check: Callable[..., Hit]
+    profiles: tuple[Profile, ...] = PROFILES
+
+
+Rule = TaskRule | CollectionRule | KitRule
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,0 +1,240 @@
+"""Check many tasks in several processes, each watched: no task can stop the check of the others.
+
+A worker gets a few tasks ahead and answers each by itself, so that it is known
+which one it was at when it ended. A worker that overran its time is replaced.
+"""
+
+import faulthandler
+import multiprocessing
+import os
+import signal
+import sys
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import BaseContext
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Final
+
+from seatrials.rules import limits
+from seatrials.rules.cache import ResultCache, key
+from seatrials.rules.model import KitRule, Profile, TaskReport
+from seatrials.rules.run import check_task
+from seatrials.task.package import DOCUMENT, TaskPackage
+
+_AHEAD: Final = 16
+_PER_WORKER: Final = 8
+_GRACE: Final = 2.0
+_OVERRAN: Final = 1
+"""The exit code that `faulthandler` gives a process it ends."""
+
+_NOT_KEPT: Final = frozenset(rule.code for rule in limits.RULES)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Options:
+    """What every task of a run is checked with.
+
+    `cache` is the folder of earlier results, None for none; `around` stands
+    for what lies outside a task and is seen by its rules.
+    """
+
+    profile: Profile = "arena"
+    cache: Path | None = None
+    around: str = ""
+
+
+def processors() -> int:
+    """Return how many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def check_all(
+    tasks: Sequence[TaskPackage],
+    options: Options,
+    *,
+    jobs: int,
+    on_task: Callable[[TaskReport], None] = lambda _: None,
+) -> tuple[TaskReport, ...]:
+    """Check tasks with at most `jobs` processes and return their reports in the tasks' order.
+
+    `on_task` is called with each report as it comes, in any order. Memory does
+    not grow with the tasks' files. Whatever happens, no process is left behind.
+    """
+    reports: list[TaskReport | None] = [None] * len(tasks)
+    fresh: list[tuple[str, TaskReport]] = []
+    with _Crew.of(tasks, options, min(jobs, -(-len(tasks) // _PER_WORKER))) as crew:
+        try:
+            for index, name, report in crew.results():
+                reports[index] = report
+                if name:
+                    fresh.append((name, report))
+                on_task(report)
+        finally:
+            if options.cache is not None:
+                ResultCache(options.cache).put(fresh)
+    return tuple(report for report in reports if report is not None)
+
+
+@dataclass(kw_only=True, eq=False)
+class _Worker:
+    process: BaseProcess
+    connection: Connection
+    given: deque[int] = field(default_factory=deque)
+
+
+@dataclass(kw_only=True)
+class _Crew:
+    tasks: Sequence[TaskPackage]
+    options: Options
+    size: int
+    context: BaseContext
+    waiting: deque[int]
+    workers: list[_Worker] = field(default_factory=list)
+
+    @classmethod
+    @contextmanager
+    def of(cls, tasks: Sequence[TaskPackage], options: Options, size: int) -> Iterator["_Crew"]:
+        """Hire workers, and send them off at the end, whatever happens."""
+        # Forking costs 2 ms, a fresh interpreter 100 ms; macOS's libraries don't bear forking.
+        context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
+        crew = cls(tasks=tasks, options=options, size=size, context=context, waiting=deque(range(len(tasks))))
+        try:
+            yield crew
+        finally:
+            for worker in crew.workers:
+                worker.process.kill()
+                worker.process.join()
+                worker.connection.close()
+
+    def results(self) -> Iterator[tuple[int, str, TaskReport]]:
+        """Yield each task's index, the key to store its report under (empty: don't), and the report."""
+        while self.waiting or any(worker.given for worker in self.workers):
+            while self.waiting and len(self.workers) < self.size:
+                self._hire()
+            for worker in self.workers:
+                self._feed(worker)
+            busy = {worker.connection: worker for worker in self.workers if worker.given}
+            for connection in wait(list(busy)):
+                yield self._hear(busy[connection])  # type: ignore[index]
+
+    def _hire(self) -> None:
+        ours, theirs = self.context.Pipe()
+        # A forked child holds copies of our ends; it closes them to notice when we are gone.
+        forked = self.context.get_start_method() == "fork"
+        copies = [ours, *(worker.connection for worker in self.workers)] if forked else []
+        names = [(task.root, task.label) for task in self.tasks]
+        process = self.context.Process(  # type: ignore[attr-defined]
+            target=_work, args=(theirs, copies, names, self.options), daemon=True
+        )
+        # Held back until the child ignores it: Ctrl-C reaches the whole group, and it is ours to handle.
+        masked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            process.start()
+            self.workers.append(_Worker(process=process, connection=ours))
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, masked)
+        theirs.close()
+
+    def _feed(self, worker: _Worker) -> None:
+        while self.waiting and len(worker.given) < _AHEAD:
+            try:
+                worker.connection.send(self.waiting[0])
+            except OSError:  # it is gone; `_hear` finds out how
+                if not worker.given:
+                    worker.given.append(self.waiting.popleft())
+                return
+            worker.given.append(self.waiting.popleft())
+
+    def _hear(self, worker: _Worker) -> tuple[int, str, TaskReport]:
+        index = worker.given.popleft()
+        try:
+            name, report = worker.connection.recv()
+        except (EOFError, OSError):
+            worker.process.join(_GRACE)
+            self._dismiss(worker)
+            return index, "", _unchecked(self.tasks[index], worker.process.exitcode)
+        if any(finding.code == limits.TOO_LONG.code for finding in report.findings):
+            self._dismiss(worker)
+        return index, name, report
+
+    def _dismiss(self, worker: _Worker) -> None:
+        """End a worker that died or overran its time; what it had left goes to the others."""
+        self.waiting.extendleft(reversed(worker.given))
+        worker.given.clear()
+        self.workers.remove(worker)
+        worker.process.kill()
+        worker.process.join()
+        worker.connection.close()
+
+
+def _unchecked(task: TaskPackage, code: int | None) -> TaskReport:
+    """Return the report on a task whose check ended the process: nothing of it is known."""
+    if code == _OVERRAN:
+        rule: KitRule = limits.TOO_LONG
+        hit = limits.took_too_long()
+    else:
+        rule = limits.DIED
+        hit = limits.check_died(
+            f"was ended by signal {-code}" if code is not None and code < 0 else f"ended with code {code}"
+        )
+    return TaskReport(
+        name=task.name,
+        full_name=task.name,
+        path=task.label,
+        format="native" if (task.root / DOCUMENT).exists() else "harbor",
+        content_hash="",
+        findings=(rule.finding(hit),),
+    )
+
+
+def _work(
+    connection: Connection,
+    copies: Sequence[Connection],
+    names: Sequence[tuple[Path, str]],
+    options: Options,
+) -> None:
+    """Check the tasks whose indexes come in, until the other end is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    for copy in copies:
+        copy.close()
+    cache = ResultCache(options.cache) if options.cache is not None else None
+    with Path(os.devnull).open("wb") as nowhere:
+        try:
+            while True:
+                root, label = names[connection.recv()]
+                task = TaskPackage(root, label=label)
+                # The last resort where the time limit can't be heard, inside a C function for one.
+                size = sum(file.size for file in task.files.values())
+                last = limits.allowance(size) * 1.5 + _GRACE
+                faulthandler.dump_traceback_later(last, exit=True, file=nowhere)
+                connection.send(_judged(task, options, cache))
+                faulthandler.cancel_dump_traceback_later()
+        except (EOFError, OSError):
+            return
+
+
+def _judged(task: TaskPackage, options: Options, cache: ResultCache | None) -> tuple[str, TaskReport]:
+    """Return a report and the key to store it under, empty where it is not to be stored."""
+    name = ""
+
+    def known(task: TaskPackage) -> TaskReport | None:
+        nonlocal name
+        assert cache is not None  # noqa: S101
+        name = key(task, profile=options.profile, around=options.around)
+        found = cache.get(name, task)
+        if found is not None:
+            name = ""
+        return found
+
+    report = check_task(
+        task, profile=options.profile, limited=True, known=known if cache is not None else None
+    )
+    keep = not any(finding.code in _NOT_KEPT for finding in report.findings)
+    return (name if keep else ""), report
