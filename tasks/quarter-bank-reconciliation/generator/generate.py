@@ -1081,7 +1081,6 @@ class Books:
 
     def _number(self) -> None:
         eur = sorted((x for x in self.lines if x.account == EUR), key=lambda x: (x.booked, x.order))
-        # A line that takes another back must stand after it.
         for number, line in enumerate(eur, 611):
             line.id = f"RKB-2025-{number:06d}"
         for line in eur:
