@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, Literal
 
+from seatrials.task.authoring import expand
 from seatrials.task.document import KeyPath, TaskDocument, dotted
 from seatrials.task.files import TaskFile
 from seatrials.task.harbor import TomlData, leaf_paths, split_extra, to_native_names
@@ -112,7 +113,7 @@ def view_of_document(document: TaskDocument, files: Mapping[str, TaskFile]) -> N
     """Map a ``task.md``, native or PostTrain."""
     config, conflicts = to_native_names(document.frontmatter)
     return NativeView(
-        config=_expand_shorthands(config),
+        config=expand(config)[0],
         extra={},
         conflicts=conflicts,
         prompt=document.prompt,
@@ -162,6 +163,17 @@ _NAMES: Final = {
 }
 
 
+def author_path(path: KeyPath) -> KeyPath:
+    """Return a path of a Harbor task's native configuration in the spelling of its ``task.toml``."""
+    names = {"sandbox": "environment", "oracle": "solution", "sandbox_mode": "environment_mode"}
+    return tuple(
+        names.get(part, part)
+        if isinstance(part, str) and (position == 0 or path[position - 1] == "verifier")
+        else part
+        for position, part in enumerate(path)
+    )
+
+
 def _native_lines(lines: Mapping[KeyPath, int]) -> dict[KeyPath, int]:
     # `verifier.environment` and `steps[n].verifier.environment*` are renamed too; `task.version` is not.
     out: dict[KeyPath, int] = {}
@@ -183,20 +195,3 @@ def _folders(files: Mapping[str, TaskFile]) -> dict[str, str]:
         "verifier_dir": "verifier" if "verifier" in tops or "tests" not in tops else "tests",
         "oracle_dir": next((name for name in ("oracle", "solution") if name in tops), ""),
     }
-
-
-def _expand_shorthands(config: dict[str, Any]) -> dict[str, Any]:
-    """Expand `name`, `image` and path forms of `verifier` and `oracle`, as BenchFlow does."""
-    out = {key: value for key, value in config.items() if key not in {"name", "image"}}
-    name, image = config.get("name"), config.get("image")
-    if isinstance(name, str) and name.strip():
-        task = out.get("task")
-        named = name.strip() if "/" in name else f"benchflow/{name.strip()}"
-        out["task"] = {"name": named} | (task if isinstance(task, dict) else {})
-    if isinstance(image, str) and image.strip():
-        sandbox = out.get("sandbox")
-        out["sandbox"] = {"docker_image": image.strip()} | (sandbox if isinstance(sandbox, dict) else {})
-    for key in ("verifier", "oracle"):
-        if isinstance(out.get(key), str):
-            del out[key]
-    return out

@@ -2,14 +2,17 @@
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Final
 
-from seatrials.task.document import Problem, TaskDocument, decode, parse_document
+from seatrials.task.authoring import document_faults
+from seatrials.task.document import KeyPath, Problem, TaskDocument, decode, parse_document
 from seatrials.task.files import Listing, TaskFile, content_hash, list_files
-from seatrials.task.harbor import TomlData, parse_toml
-from seatrials.task.native import Format, NativeView, view_of_document, view_of_harbor
+from seatrials.task.harbor import TomlData, parse_toml, to_native_names
+from seatrials.task.native import Format, NativeView, author_path, view_of_document, view_of_harbor
+from seatrials.task.validate import Fault, load
 
 DOCUMENT: Final = "task.md"
 CONFIG: Final = "task.toml"
@@ -97,6 +100,33 @@ class TaskPackage:
             return view_of_document(self.document, self.files)
         toml = self.toml or TomlData(data={}, lines={}, problems=())
         return view_of_harbor(toml, self._instruction[0], self.files)
+
+    @cached_property
+    def faults(self) -> tuple[Fault, ...]:
+        """What BenchFlow's schema refuses in the configuration, in the spelling of the author's file.
+
+        An unknown key of a ``task.toml`` is among them, though an import sets
+        most of those aside.
+        """
+        if self.document is not None:
+            return tuple(document_faults(self.document.frontmatter))
+        config, conflicts = to_native_names(self.toml.data if self.toml is not None else {})
+        found = [Fault(kind="renamed", path=(), says=said) for said in conflicts]
+        found += [replace(fault, path=author_path(fault.path)) for fault in load(config).faults]
+        return tuple(found)
+
+    def config_line(self, path: KeyPath) -> int | None:
+        """Return the line of a key in the author's file, or of the nearest one above it."""
+        lines = self.document.lines if self.document is not None else self.toml.lines if self.toml else {}
+        for end in range(len(path), 0, -1):
+            if (line := lines.get(path[:end])) is not None:
+                return line
+        return None
+
+    @property
+    def config_file(self) -> str:
+        """The file with the configuration: ``task.md``, or ``task.toml`` where there is none."""
+        return DOCUMENT if self.document is not None else CONFIG
 
     @property
     def full_name(self) -> str:
