@@ -38,7 +38,8 @@ trap 'rm -rf -- "$work"' EXIT
 
 # The verdict goes to a pipe that no process started by a test inherits, so an early exit with status 0 proves nothing.
 runner='
-import os, sys
+import json, os, sys
+ctrf, *arguments = sys.argv[1:]
 os.set_inheritable(3, False)
 for name in [name for name in os.environ if name.startswith("BASH_FUNC_")]:
     del os.environ[name]
@@ -46,43 +47,53 @@ sys.path.append("/opt/verifier/lib/python%d.%d/site-packages" % sys.version_info
 import pytest
 
 class Count:
-    collected, reported, passed = set(), set(), set()
+    collected, passed = set(), set()
     def pytest_itemcollected(self, item):
         self.collected.add(item.nodeid)
     def pytest_runtest_logreport(self, report):
-        self.reported.add(report.nodeid)
         if report.when == "call" and report.passed and not hasattr(report, "wasxfail"):
             self.passed.add(report.nodeid)
 
-code = int(pytest.main(sys.argv[1:], plugins=[Count()]))
-print(f"test.sh: {len(Count.passed)} of {len(Count.collected)} tests passed, pytest exit code {code}", flush=True)
+code = pytest.main(["--ctrf", ctrf, *arguments], plugins=[Count()])
+said = f"{len(Count.passed)} of {len(Count.collected)} tests passed, pytest exit code {int(code)}"
+print(f"test.sh: {said}", flush=True)
+if code in (pytest.ExitCode.INTERNAL_ERROR, pytest.ExitCode.USAGE_ERROR):
+    sys.exit(code)
 good = code == 0 and Count.passed and Count.passed == Count.collected
-os.write(3, b"pass" if good else b"fail" if Count.reported else b"none")
+with open(ctrf) as file:
+    report = json.load(file)
+tests, summary = report["results"]["tests"], report["results"]["summary"]
+if not good and summary["passed"] == len(tests):
+    tests.append({"name": "every test ran and passed", "status": "failed", "duration": 0, "message": said})
+    summary.update(tests=summary["tests"] + 1, failed=summary["failed"] + 1)
+    with open(ctrf, "w") as file:
+        json.dump(report, file)
+os.write(3, b"pass" if good else b"fail")
 '
 exec 4>&1
-# -I -S: no environment, no user site, no current folder, no sitecustomize, no .pth; the rest: no bytecode found.
+# -I -S: no environment, user site, current folder, sitecustomize or .pth; pycache_prefix: no bytecode from elsewhere;
+# importlib: nothing beside the tests can shadow a module, so load a helper there by its path (importlib.util).
 verdict=$(
   PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
-    /opt/verifier/bin/python -I -S -B -X pycache_prefix="$work/none" -c "$runner" \
+    /opt/verifier/bin/python -I -S -B -X pycache_prefix="$work/none" -c "$runner" "$work/ctrf.json" \
     -c /dev/null --rootdir="$here" --noconftest --import-mode=importlib --disable-plugin-autoload \
-    -p no:cacheprovider -p ctrf.main --ctrf "$work/ctrf.json" -v --tb=short "$here/test_outputs.py" \
+    -p no:cacheprovider -p ctrf.main -v --tb=short "$here/test_outputs.py" \
     3>&1 1>&4 4>&- </dev/null
 )
 status=$?
-
-reward=0.0 message=
+reward=0.0
 case $verdict in
   pass) reward=1.0 status=0 ;;
   fail) status=0 ;;
-  none) status=0 message="no test ran" ;;
-  *) message="the tests did not run to their end (exit status $status)" status=1 ;;
+  *)
+    message="the tests did not run to their end (exit status $status)" status=1
+    printf 'test.sh: %s\n' "$message" >&2
+    printf '{"results": {"tool": {"name": "pytest"}, "summary": {"tests": 1, "passed": 0, "failed": 1, "pending": 0,
+      "skipped": 0, "other": 0, "start": %s000, "stop": %s000}, "tests": [{"name": "test_outputs.py",
+      "status": "failed", "duration": 0, "message": "%s"}]}}\n' \
+      "$EPOCHSECONDS" "$EPOCHSECONDS" "$message" > "$work/ctrf.json"
+    ;;
 esac
-if [[ $message || ! -s $work/ctrf.json ]]; then
-  printf 'test.sh: %s\n' "$message" >&2
-  printf '{"results": {"tool": {"name": "pytest"}, "summary": {"tests": 1, "passed": 0, "failed": 1, "pending": 0,
- "skipped": 0, "other": 0, "start": %s000, "stop": %s000}, "tests": [{"name": "test_outputs.py", "status": "failed",
- "duration": 0, "message": "%s"}]}}\n' "$EPOCHSECONDS" "$EPOCHSECONDS" "$message" > "$work/ctrf.json"
-fi
 printf '%s\n' "$reward" > "$work/reward.txt"
 printf '{"reward": %s}\n' "$reward" > "$work/reward.json"
 mv -fT -- "$work/ctrf.json" "$ctrf_json" && mv -fT -- "$work/reward.txt" "$reward_txt" \
