@@ -1,49 +1,186 @@
-"""``seatrials check``: what the arena's validation and BenchFlow would say, without running anything."""
+"""Check tasks without running anything: what the arena's validation and BenchFlow would say, and more."""
 
 import argparse
+import os
 import sys
-from typing import Final
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from io import TextIOWrapper
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from seatrials.report.terminal import Terminal
+    from seatrials.rules.run import CheckReport
 
 HELP: Final = "check tasks without running anything"
+
+_PAUSE: Final = 0.1
+_SMALL: Final = 50
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
+    parser.epilog = "Exit codes: 0 good, 1 findings at --fail-on or worse, 2 usage, 70 a rule is at fault."
     parser.add_argument(
         "targets",
         nargs="*",
         metavar="TASK",
-        help="a task's name or folder, or a folder of tasks (default: the collection here)",
+        help="a task's name or folder, or a folder of tasks\n(default: the collection here)",
     )
-    parser.add_argument("-v", "--verbose", action="store_true", help="show every finding")
-    parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
+    parser.add_argument(
+        "-v", "--verbose", action="store_true", help="show every finding, and the rules skipped after one"
+    )
+    parser.add_argument(
+        "--format", choices=("text", "json", "github", "sarif"), default="text", help="default: text"
+    )
+    parser.add_argument(
+        "--output", type=Path, metavar="FILE", help="write the report to FILE, and text for people here"
+    )
     parser.add_argument(
         "--profile",
         choices=("arena", "benchflow"),
         default="arena",
-        help="what the arena asks for (default), or what BenchFlow alone needs",
+        help="what the arena asks for (default), or what BenchFlow\nalone needs",
+    )
+    parser.add_argument(
+        "--select",
+        action="append",
+        default=[],
+        metavar="CODES",
+        help="only these findings: codes or their starts, as DOC,STR101",
+    )
+    parser.add_argument(
+        "--ignore", action="append", default=[], metavar="CODES", help="all but these findings"
     )
     parser.add_argument(
         "--fail-on",
         choices=("block", "error", "reject", "controls", "review", "warning"),
         default="reject",
-        help="exit with 1 when a finding is this bad or worse (default: reject)",
+        help="exit with 1 when a finding is this bad or worse\n(default: reject)",
+    )
+    parser.add_argument(
+        "--changed",
+        metavar="REF",
+        help="only tasks with files that changed since this branch\nleft REF, committed or not",
+    )
+    parser.add_argument(
+        "--jobs", type=_jobs, default=0, metavar="N", help="processes to use (default: auto, one a processor)"
+    )
+    parser.add_argument(
+        "--no-cache", action="store_true", help="neither use nor keep results of earlier checks"
     )
 
 
 def run(args: argparse.Namespace) -> int:
     """Check, print, and return the exit code."""
-    from seatrials.errors import EXIT_FINDINGS, EXIT_OK
-    from seatrials.rules.run import check
-    from seatrials.task.collection import select
+    from seatrials.errors import EXIT_FINDINGS, EXIT_OK, SeatrialsError
+    from seatrials.flows.check import Request, check
+    from seatrials.report.terminal import terminal_of
+    from seatrials.rules.choice import choice
 
-    report = check(select(args.targets), profile=args.profile)
-    if args.format == "json":
-        from seatrials.report.check_json import render as render_json
-
-        sys.stdout.write(render_json(report))
-    else:
-        from seatrials.report.check_text import render as render_text
-
-        sys.stdout.write(render_text(report, verbose=args.verbose))
+    request = Request(
+        targets=args.targets,
+        profile=args.profile,
+        choice=choice(args.select, args.ignore),
+        changed=args.changed,
+        jobs=args.jobs,
+        cached=not args.no_cache,
+    )
+    with _progress() as watch:
+        report = check(request, watch)
+    format_ = args.format
+    if args.output is not None:
+        _write(args.output, _rendered(report, args, format_))
+        format_ = "text"
+    if isinstance(sys.stdout, TextIOWrapper):
+        # A name that the terminal's encoding lacks must not end the report.
+        sys.stdout.reconfigure(errors="backslashreplace")
+    if format_ == "text" and args.changed is not None and not report.tasks:
+        sys.stdout.write(f"no task changed since `{args.changed}`\n")
+    sys.stdout.write(_rendered(report, args, format_, terminal_of(sys.stdout)))
+    if report.faulty:
+        sys.stdout.flush()
+        print("seatrials: rules failed, see KIT102: the report is not complete", file=sys.stderr)
+        return SeatrialsError.exit_code
     return EXIT_FINDINGS if report.fails(args.fail_on) else EXIT_OK
+
+
+def _rendered(
+    report: "CheckReport", args: argparse.Namespace, format_: str, terminal: "Terminal | None" = None
+) -> str:
+    match format_:
+        case "json":
+            from seatrials.report import check_json
+
+            return check_json.render(report)
+        case "github":
+            from seatrials.report import check_github
+
+            return check_github.render(report, root=_repository())
+        case "sarif":
+            from seatrials.report import check_sarif
+            from seatrials.rules import RULES_BY_CODE
+
+            return check_sarif.render(report, rules=RULES_BY_CODE.values(), root=_repository())
+        case _:
+            from seatrials.report import check_text
+            from seatrials.report.terminal import Terminal
+
+            return check_text.render(report, verbose=args.verbose, terminal=terminal or Terminal())
+
+
+def _repository() -> Path:
+    """Return the folder that annotations name files from."""
+    from seatrials.vcs import top_level
+
+    here = Path.cwd()
+    workspace = os.environ.get("GITHUB_WORKSPACE")
+    if workspace and here.is_relative_to(Path(workspace)):
+        return Path(workspace)
+    return top_level(here) or here
+
+
+def _jobs(word: str) -> int:
+    if word == "auto":
+        return 0
+    if not word.isdecimal() or int(word) < 1:
+        raise argparse.ArgumentTypeError(f"`{word}` is neither a number of processes nor `auto`")
+    return int(word)
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int, int], None]]:
+    """Give a function that shows how far the check is, where someone watches a terminal."""
+    shown = 0.0
+
+    def watch(done: int, total: int) -> None:
+        nonlocal shown
+        now = time.monotonic()
+        if total > _SMALL and now - shown > _PAUSE:
+            shown = now
+            print(f"\r{done:,} of {total:,} tasks", end="", file=sys.stderr, flush=True)
+
+    if not sys.stderr.isatty():
+        yield lambda _, __: None
+        return
+    try:
+        yield watch
+    finally:
+        if shown:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
+
+
+def _write(path: Path, text: str) -> None:
+    from seatrials.errors import UsageError
+
+    try:
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as stream:
+            stream.write(text)
+        Path(temporary).chmod(0o644)
+        Path(temporary).replace(path)
+    except OSError as error:
+        raise UsageError(f"`{path}` can't be written: {error.strerror}") from error

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 from seatrials.findings import SEVERITIES, Finding
+from seatrials.report.plain import plain
 from seatrials.rules.model import TaskReport
 from seatrials.rules.run import CheckReport
 
@@ -11,10 +12,11 @@ from seatrials.rules.run import CheckReport
 def as_data(report: CheckReport) -> dict[str, Any]:
     """Return the report as plain data."""
     counts = report.counts()
+    path = report.collection_path
     return {
         "tasks": [_task(task) for task in report.tasks],
         "collection": {
-            "path": report.collection_path,
+            "path": plain(path) if path is not None else None,
             "findings": [_finding(finding) for finding in report.collection_findings],
         },
         "summary": {
@@ -28,16 +30,17 @@ def as_data(report: CheckReport) -> dict[str, Any]:
 
 def render(report: CheckReport) -> str:
     """Return the report as JSON text."""
-    return json.dumps(as_data(report), indent=2, ensure_ascii=True) + "\n"
+    return json.dumps(as_data(report), indent=2) + "\n"
 
 
 def _task(task: TaskReport) -> dict[str, Any]:
     return {
-        "name": task.name,
-        "path": task.path,
+        "name": plain(task.name),
+        "path": plain(task.path),
         "format": task.format,
         "content_hash": task.content_hash,
         "findings": [_finding(finding) for finding in task.findings],
+        "skipped": [{"code": skip.code, "reason": skip.reason} for skip in task.skipped],
     }
 
 
@@ -45,7 +48,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
     return {
         "code": finding.code,
         "severity": finding.severity,
-        "path": finding.path,
+        "path": plain(finding.path),
         "line": finding.line,
-        "message": finding.message,
+        "message": plain(finding.message),
     }

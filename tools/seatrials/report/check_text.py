@@ -1,33 +1,65 @@
-"""A check's report as text for people: findings by task, counts last."""
+"""A check's report as text for people: worst first, counts last, at most a screen unless all is asked for."""
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Final
 
-from seatrials.findings import SEVERITIES, Finding
+from seatrials.findings import SEVERITIES, Finding, Severity
+from seatrials.report.plain import plain
+from seatrials.report.terminal import Terminal
+from seatrials.rules.model import Skip
 from seatrials.rules.run import CheckReport
 
-SCREEN = 30
-"""Lines of findings in the first look; `-v` shows all."""
+_MANY: Final = 4
+"""Tasks from which a shared code is told once for all of them, where the whole does not fit a screen."""
+
+_RANK: Final = {severity: rank for rank, severity in enumerate(SEVERITIES)}
+_COLUMNS: Final = max(map(len, SEVERITIES))
+_PLAIN: Final = Terminal()
 
 
-def render(report: CheckReport, *, verbose: bool = False) -> str:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Group:
+    """A task or the collection, under the path that the user knows it by."""
+
+    name: str
+    path: str
+    findings: tuple[Finding, ...]
+    skipped: tuple[Skip, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Block:
+    """Lines that stay together, and how many findings they tell."""
+
+    lines: tuple[str, ...]
+    findings: int
+
+
+def render(report: CheckReport, *, verbose: bool = False, terminal: Terminal = _PLAIN) -> str:
     """Return the report as text."""
-    lines: list[str] = []
-    shown = hidden = 0
-    groups = [(task.path, task.findings) for task in report.tasks]
-    if report.collection_path is not None:
-        groups.append((report.collection_path, report.collection_findings))
-    for path, findings in groups:
-        if not findings:
-            continue
-        if not verbose and shown >= SCREEN:
-            hidden += len(findings)
-            continue
-        lines.append(path)
-        lines += [f"  {line}" for line in _lines(findings)]
-        shown += len(findings) + 1
-    if hidden:
-        lines.append(f"... and {hidden} more findings; `-v` shows all")
-    return "\n".join([*lines, summary_line(report)]) + "\n"
+    groups = [
+        _Group(
+            name=task.name,
+            path=task.path,
+            findings=task.findings,
+            skipped=task.skipped if verbose else (),
+        )
+        for task in report.tasks
+    ]
+    if (path := report.collection_path) is not None:
+        groups.append(_Group(name=path, path=path, findings=report.collection_findings))
+    groups = sorted((group for group in groups if group.findings), key=_badness)
+    total = sum(len(group.findings) for group in groups)
+    if verbose or total <= terminal.rows:
+        blocks = [_block(group, terminal) for group in groups]
+        if verbose or sum(len(block.lines) for block in blocks) <= terminal.rows:
+            return _page([line for block in blocks for line in block.lines], report, terminal)
+    lines, told = _first_look(groups, terminal)
+    if told < total:
+        lines += [f"... and {_number(total - told, 'more finding')}; `-v` shows all"]
+    return _page(lines, report, terminal)
 
 
 def summary_line(report: CheckReport) -> str:
@@ -35,18 +67,100 @@ def summary_line(report: CheckReport) -> str:
     counts = report.counts()
     clean = sum(not task.findings for task in report.tasks)
     said = ", ".join(_count(counts[severity], severity) for severity in SEVERITIES if counts[severity])
-    tasks = f"{len(report.tasks)} task" + ("s" if len(report.tasks) != 1 else "")
-    return f"{tasks} checked, {clean} clean: {said or 'no findings'}"
+    return f"{_number(len(report.tasks), 'task')} checked, {clean:,} clean: {said or 'no findings'}"
 
 
-def _count(number: int, severity: str) -> str:
+def _page(lines: list[str], report: CheckReport, terminal: Terminal) -> str:
+    if lines:
+        hint = "`seatrials explain CODE` says why and how to fix it"
+        lines = [*lines, "", terminal.paint("faint", hint)]
+    return "\n".join([*lines, *terminal.wrapped(summary_line(report), indent=0)]) + "\n"
+
+
+def _first_look(groups: list[_Group], terminal: Terminal) -> tuple[list[str], int]:
+    """Return at most a screen of lines and the number of findings they tell."""
+    shared = _shared(groups)
+    blocks = [_shared_block(places, terminal) for places in shared.values()]
+    for group in groups:
+        own = tuple(finding for finding in group.findings if finding.code not in shared)
+        if own:
+            blocks.append(_block(replace(group, findings=own), terminal))
+    lines: list[str] = []
+    told = 0
+    for block in blocks:
+        room = terminal.rows - 1 - len(lines)
+        if len(block.lines) <= room:
+            lines += block.lines
+            told += block.findings
+        elif not lines:
+            lines += block.lines[:room]
+            told += room - 1
+            break
+        else:
+            break
+    return lines, told
+
+
+def _shared(groups: Iterable[_Group]) -> dict[str, list[tuple[_Group, Finding]]]:
+    """Return the findings, with their tasks, of the codes that many tasks have; worst first."""
+    places: dict[str, list[tuple[_Group, Finding]]] = defaultdict(list)
+    for group in groups:
+        for finding in group.findings:
+            places[finding.code].append((group, finding))
+    many = [code for code, found in places.items() if len({group.path for group, _ in found}) >= _MANY]
+    many.sort(key=lambda code: (_RANK[places[code][0][1].severity], -len(places[code]), code))
+    return {code: places[code] for code in many}
+
+
+def _shared_block(places: list[tuple[_Group, Finding]], terminal: Terminal) -> _Block:
+    names = list({group.path: group.name for group, _ in places}.values())
+    finding = places[0][1]
+    number = _number(len(names), "task")
+    if len(places) != len(names):
+        number += f" ({len(places):,} times)"
+    head, indent = _head(finding, terminal)
+    said = f"in {number}, such as {plain(names[0])} and {plain(names[1])}"
+    first, *rest = terminal.wrapped(said, indent=indent)
+    example = terminal.wrapped(f"{_place(finding)}{plain(finding.message)}", indent=indent)
+    # Both parts may have wrapped; the example starts on a line of its own.
+    lines = [head + first, *rest, " " * indent + example[0], *example[1:]]
+    return _Block(lines=tuple(lines), findings=len(places))
+
+
+def _block(group: _Group, terminal: Terminal) -> _Block:
+    lines = [terminal.paint("heading", plain(group.path))]
+    for finding in sorted(group.findings, key=lambda item: (_RANK[item.severity], item.path, item.line or 0)):
+        head, indent = _head(finding, terminal, margin=2)
+        first, *rest = terminal.wrapped(f"{_place(finding)}{plain(finding.message)}", indent=indent)
+        lines += [head + first, *rest]
+    lines += [
+        terminal.paint("faint", f"  {'skipped':<{_COLUMNS}} {skip.code}  {skip.reason}")
+        for skip in group.skipped
+    ]
+    return _Block(lines=tuple(lines), findings=len(group.findings))
+
+
+def _head(finding: Finding, terminal: Terminal, *, margin: int = 0) -> tuple[str, int]:
+    """Return the columns before a message and their width."""
+    severity = terminal.paint(finding.severity, f"{finding.severity:<{_COLUMNS}}")
+    return f"{' ' * margin}{severity} {finding.code}  ", margin + _COLUMNS + 1 + len(finding.code) + 2
+
+
+def _place(finding: Finding) -> str:
+    if not finding.path:
+        return ""
+    return plain(finding.path) + (f":{finding.line}" if finding.line else "") + ": "
+
+
+def _badness(group: _Group) -> tuple[list[int], int]:
+    return sorted(_RANK[finding.severity] for finding in group.findings)[:1], -len(group.findings)
+
+
+def _number(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _count(number: int, severity: Severity) -> str:
     if severity in {"error", "warning"}:
-        return f"{number} {severity}{'s' if number != 1 else ''}"
-    return f"{number} {severity}"
-
-
-def _lines(findings: tuple[Finding, ...]) -> Iterator[str]:
-    order = {severity: rank for rank, severity in enumerate(SEVERITIES)}
-    for finding in sorted(findings, key=lambda item: (order[item.severity], item.path, item.line or 0)):
-        place = finding.path + (f":{finding.line}" if finding.line else "")
-        yield f"{finding.severity:<8} {finding.code}  {place}{': ' if place else ''}{finding.message}"
+        return _number(number, severity)
+    return f"{number:,} {severity}"

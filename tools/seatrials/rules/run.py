@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from seatrials.findings import Finding, Severity, at_least
@@ -37,6 +37,17 @@ class CheckReport:
     def fails(self, threshold: Severity) -> bool:
         """Say whether any finding is as bad as `threshold` or worse."""
         return any(at_least(finding.severity, threshold) for finding in self.findings())
+
+    def keeping(self, wanted: Callable[[str], bool]) -> "CheckReport":
+        """Return the report with those findings only whose code is wanted."""
+        return replace(
+            self,
+            tasks=tuple(
+                replace(task, findings=tuple(item for item in task.findings if wanted(item.code)))
+                for task in self.tasks
+            ),
+            collection_findings=tuple(item for item in self.collection_findings if wanted(item.code)),
+        )
 
     @property
     def faulty(self) -> bool:

@@ -1,0 +1,73 @@
+"""Check what a user named: find the tasks, see what changed, use earlier results, run the rules."""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from seatrials.rules.cache import default_folder
+from seatrials.rules.changed import OF_THE_COLLECTION, touched
+from seatrials.rules.choice import EVERYTHING, Choice
+from seatrials.rules.model import Profile, TaskReport
+from seatrials.rules.pool import Options, check_all, processors
+from seatrials.rules.run import CheckReport, report_on
+from seatrials.task.collection import Collection, select
+from seatrials.vcs import changed_since
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Request:
+    """What to check and how. `changed` is a git revision; `jobs` 0 stands for one a processor."""
+
+    targets: Sequence[str]
+    profile: Profile = "arena"
+    choice: Choice = EVERYTHING
+    changed: str | None = None
+    jobs: int = 0
+    cached: bool = True
+
+
+def check(request: Request, watch: Callable[[int, int], None] = lambda _, __: None) -> CheckReport:
+    """Check, and return what is wanted of the report.
+
+    `watch` is called with the number of tasks done and of all. Raises
+    UsageError for a target that is not there and where git can't tell.
+    """
+    selection = select(request.targets)
+    tasks, collection = selection.tasks, selection.collection
+    shown: frozenset[str] | None = None
+    if request.changed is not None:
+        concerned = touched(selection, changed_since(request.changed, Path()))
+        shown = frozenset(task.label for task in concerned.tasks)
+        if not concerned.collection:
+            # What is said of a collection depends on all of its tasks: they are read only where it is wanted.
+            tasks, collection = concerned.tasks, None
+    options = Options(
+        profile=request.profile,
+        cache=default_folder() if request.cached else None,
+        around=_around(selection.collection),
+    )
+    done = 0
+
+    def on_task(_: TaskReport) -> None:
+        nonlocal done
+        done += 1
+        watch(done, len(tasks))
+
+    reports = check_all(tasks, options, jobs=request.jobs or processors(), on_task=on_task)
+    report = report_on(collection, reports, profile=request.profile)
+    if shown is not None:
+        report = replace(report, tasks=tuple(task for task in report.tasks if task.path in shown))
+    return report.keeping(request.choice.keeps)
+
+
+def _around(collection: Collection | None) -> str:
+    """Return a digest of what lies outside the tasks and is seen by their rules."""
+    digest = hashlib.sha256()
+    for name in OF_THE_COLLECTION if collection is not None else ():
+        try:
+            data = (collection.root / name).read_bytes() if collection is not None else b""
+        except OSError:
+            data = b""
+        digest.update(b"%d\0" % len(data) + data)
+    return digest.hexdigest()
