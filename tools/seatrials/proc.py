@@ -62,8 +62,12 @@ def run(
     own; `stdin` is what the program reads, an open file from where it stands.
     Raises `ProgramMissing` and `ProgramTimedOut`; an exit code is data.
     """
-    given = stdin if isinstance(stdin, bytes) else None
-    source = subprocess.PIPE if given is not None else stdin or subprocess.DEVNULL
+    given: bytes | None = None
+    source: int | IO[bytes] = subprocess.DEVNULL
+    if isinstance(stdin, bytes):
+        given, source = stdin, subprocess.PIPE
+    elif stdin is not None:
+        source = stdin
     try:
         # A session of its own, so that the group can be killed as one.
         process = subprocess.Popen(  # noqa: S603 - argv is a list built by the kit, no shell reads it
