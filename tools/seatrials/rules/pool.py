@@ -17,7 +17,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.context import BaseContext
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 from seatrials.rules import limits
 from seatrials.rules.cache import ResultCache, key
@@ -52,6 +52,19 @@ def processors() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def start_method() -> Literal["fork", "spawn"]:
+    """Return how to start a worker: forking takes milliseconds, a fresh interpreter some hundred.
+
+    Only a process with a single thread can be forked safely, and macOS's libraries don't bear it at all.
+    """
+    if sys.platform == "linux":
+        try:
+            return "fork" if len(list(Path("/proc/self/task").iterdir())) == 1 else "spawn"
+        except OSError:
+            pass
+    return "spawn"
 
 
 def check_all(
@@ -101,8 +114,7 @@ class _Crew:
     @contextmanager
     def of(cls, tasks: Sequence[TaskPackage], options: Options, size: int) -> Iterator["_Crew"]:
         """Hire workers, and send them off at the end, whatever happens."""
-        # Forking costs 2 ms, a fresh interpreter 100 ms; macOS's libraries don't bear forking.
-        context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
+        context = multiprocessing.get_context(start_method())
         crew = cls(tasks=tasks, options=options, size=size, context=context, waiting=deque(range(len(tasks))))
         try:
             yield crew
