@@ -2,7 +2,7 @@
 
 import io
 import tarfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import IO, Any, Literal
 
@@ -183,10 +183,10 @@ class FakeEngine:
         code = self.behave(argv[-1])
         return ExecResult(code=code, output=b"seatrials peak 1048576\n", seconds=0.5, timed_out=code is None)
 
-    def get(self, container: str, path: str) -> Iterator[bytes] | None:
+    def get(self, container: str, path: str) -> Generator[bytes, None, None] | None:
         """Return what `logs` says."""
         self._check("get")
-        return iter([tar_of(self.logs("oracle/solve.sh" in self.uploads[container]))])
+        return (part for part in [tar_of(self.logs("oracle/solve.sh" in self.uploads[container]))])
 
     def kill(self, container: str) -> None:
         """Do nothing."""

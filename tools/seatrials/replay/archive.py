@@ -119,7 +119,7 @@ def read_logs(chunks: Iterable[bytes], *, total: int = TOTAL_BYTES) -> Harvest:
     files: dict[str, bytes] = {}
     stream = _Chunks(chunks, total)
     try:
-        with tarfile.open(fileobj=stream, mode="r|") as tar:  # type: ignore[call-overload]
+        with tarfile.open(fileobj=stream, mode="r|", bufsize=_CHUNK) as tar:  # type: ignore[call-overload]
             for member in tar:
                 parts = PurePosixPath(member.name).parts[1:]
                 if not member.isreg() or not 1 <= len(parts) <= 2:  # noqa: PLR2004 - FOLDER/FILE

@@ -125,7 +125,10 @@ class Container:
 
     def _read_logs(self) -> archive.Harvest:
         chunks = self.engine.get(self.id, LOGS)
-        return archive.read_logs(chunks) if chunks is not None else archive.Harvest()
+        if chunks is None:
+            return archive.Harvest()
+        with contextlib.closing(chunks):
+            return archive.read_logs(chunks)
 
 
 @contextlib.contextmanager

@@ -21,7 +21,7 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import IO, Any, Final, Protocol
 
@@ -34,6 +34,7 @@ API_TIMEOUT: Final = 120.0
 
 _OUTPUT_BYTES: Final = 16 * 1024
 _READ: Final = 64 * 1024
+_CHUNK: Final = 1024 * 1024
 
 
 class EngineAbsent(CannotJudgeError):  # noqa: N818 - reads as what happened
@@ -163,7 +164,7 @@ class Engine(Protocol):
     ) -> ExecResult:
         """Run a command in a running container; `timeout` in seconds."""
 
-    def get(self, container: str, path: str) -> Iterator[bytes] | None:
+    def get(self, container: str, path: str) -> Generator[bytes, None, None] | None:
         """Return the tar of a path in a container, in chunks, or None where there is no such path."""
 
     def kill(self, container: str) -> None:
@@ -331,7 +332,7 @@ class DockerEngine:
                 stream=True,
                 timeout=max(timeout, API_TIMEOUT),
             )
-            api._raise_for_status(response)  # noqa: SLF001 - as the SDK's own calls do
+            _raise_for(api, response)
 
             def expire() -> None:
                 expired.set()
@@ -441,21 +442,29 @@ class DockerEngine:
             try:
                 output = _read_output(stream, started + timeout)
             finally:
-                stream.close()
+                _close(stream)
             code = None if output is None else api.exec_inspect(made).get("ExitCode")
         seconds = time.monotonic() - started
         return ExecResult(code=code, output=output or b"", seconds=seconds, timed_out=output is None)
 
-    def get(self, container: str, path: str) -> Iterator[bytes] | None:
+    def get(self, container: str, path: str) -> Generator[bytes, None, None] | None:
         """Return the tar of a path in a container, in chunks, or None where there is no such path."""
+        api = self._api
         try:
             with _answers():
-                chunks, _ = self._api.get_archive(container, path, chunk_size=1024 * 1024)
+                # The SDK's own get_archive() leaves the connection open when not read to its end.
+                response = api.get(
+                    api._url("/containers/{0}/archive", container),  # noqa: SLF001 - as above
+                    params={"path": path},
+                    stream=True,
+                    timeout=API_TIMEOUT,
+                )
+                _raise_for(api, response)
         except EngineRefused as error:
             if error.status == _NOT_FOUND:
                 return None
             raise
-        return _answering(chunks)
+        return _chunks(response)
 
     def kill(self, container: str) -> None:
         """End all processes of a container at once; nothing where it does not run."""
@@ -523,18 +532,33 @@ def _ignoring(*statuses: int) -> Iterator[None]:
             raise
 
 
-def _answering(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    while True:
+def _raise_for(api: Any, response: Any) -> None:
+    try:
+        api._raise_for_status(response)  # noqa: SLF001 - as the SDK's own calls do
+    except BaseException:
+        response.close()
+        raise
+
+
+def _chunks(response: Any) -> Generator[bytes, None, None]:
+    try:
         with _answers():
-            chunk = next(chunks, None)
-        if chunk is None:
-            return
-        yield chunk
+            yield from response.iter_content(_CHUNK)
+    finally:
+        response.close()
 
 
 def _raw_socket(stream: Any) -> Any:
     """Return the plain socket below what the SDK hands out, which differs by transport."""
     return getattr(stream, "_sock", stream)
+
+
+def _close(stream: Any) -> None:
+    """Close what `exec_start` gave, with the connection below it."""
+    # The response first: it flushes what lies below it.
+    for part in (getattr(stream, "_response", None), _raw_socket(stream), stream):
+        if part is not None:
+            part.close()
 
 
 def _hang_up(response: Any) -> None:

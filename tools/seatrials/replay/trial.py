@@ -5,6 +5,7 @@ difference: nothing of the verifier or the oracle is in the container before
 the phase that it belongs to.
 """
 
+import contextlib
 import math
 import re
 import shlex
@@ -123,7 +124,7 @@ def run_trial(spec: TrialSpec, kind: Kind, rerun: int, room: Room) -> Trial:
     except EngineGone as error:
         failure = Failure(blame="machine", phase="engine", message=str(error))
     except EngineRefused as error:
-        failure = Failure(blame="machine", phase="engine", message=f"the engine refused: {error}")
+        failure = _refused(room.engine, progress.container, error)
     if failure is not None and failure.blame == "task" and progress.oom_kills:
         progress.limits.append(_memory_limit(room))
     _write_logs(room.log_dir, progress.files)
@@ -154,6 +155,15 @@ def run_trial(spec: TrialSpec, kind: Kind, rerun: int, room: Room) -> Trial:
         steps={name: found.value for name, found in progress.rewards.items()} if len(spec.steps) > 1 else {},
         container=progress.container if room.keep else "",
     )
+
+
+def _refused(engine: Engine, container: str, error: EngineRefused) -> Failure:
+    """Say what an answer with an error means in the middle of a trial."""
+    message = f"the engine refused: {error}"
+    with contextlib.suppress(EngineGone, EngineRefused):
+        if container and not engine.running(container):
+            message = "the container was ended from outside"
+    return Failure(blame="machine", phase="engine", message=message)
 
 
 def container_plan(spec: TrialSpec, room: Room, *, network: str) -> ContainerPlan:
@@ -459,7 +469,7 @@ class _Phases:
         """Tell apart why a command ended without an exit code: its container is gone, or it ended it."""
         if self.box.engine.running(self.box.id):
             return
-        raise _Failed("machine", phase, f"the container was ended from outside in the {phase} phase")
+        raise _Failed("machine", phase, "the container was ended from outside")
 
 
 def _before_verifier(*, link: bool, target: str) -> str:
