@@ -12,26 +12,26 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import cache
 from importlib import metadata
 from pathlib import Path
-from typing import Any, Final, get_args
+from typing import Any, Final
 
-from seatrials.findings import SEVERITIES, Finding
-from seatrials.rules.model import Profile, Skip, TaskReport
-from seatrials.task.native import Format
+from seatrials.rules.model import Profile, TaskReport
+from seatrials.rules.stored import decode, encode
 from seatrials.task.package import TaskPackage
 
 _SHARDS: Final = 64
 _SHARD_BYTES: Final = 1_000_000
 _MAGIC: Final = b"seatrials check 1 "
-_FORMATS: Final = frozenset(get_args(Format))
 
 
 def default_folder() -> Path | None:
     """Return where results are kept for this user; None where there is no home for them."""
-    if root := os.environ.get("XDG_CACHE_HOME"):
-        return Path(root) / "seatrials" / "check" if Path(root).is_absolute() else None
+    # Its specification: a relative path is to be ignored.
+    if (root := os.environ.get("XDG_CACHE_HOME")) and Path(root).is_absolute():
+        return Path(root) / "seatrials" / "check"
     try:
         return Path.home() / ".cache" / "seatrials" / "check"
     except RuntimeError:
@@ -92,13 +92,17 @@ class ResultCache:
 
     def get(self, name: str, task: TaskPackage) -> TaskReport | None:
         """Return the result stored under a key, as one of `task`; None where there is none."""
-        return _decoded(self._shard(name).get(name), task)
+        try:
+            report = decode(TaskReport, self._shard(name).get(name))
+        except ValueError:
+            return None
+        return replace(report, name=task.name, path=task.label)
 
     def put(self, results: Iterable[tuple[str, TaskReport]]) -> None:
         """Store results by their keys; the oldest give way where a file grows too large."""
         by_shard: dict[str, dict[str, Any]] = {}
         for name, report in results:
-            by_shard.setdefault(self._file(name), {})[name] = _encoded(report)
+            by_shard.setdefault(self._file(name), {})[name] = encode(report)
         for file, fresh in by_shard.items():
             # Read again: another run may have stored its results meanwhile.
             stored = _load(self._folder / file)
@@ -153,42 +157,3 @@ def _store(path: Path, entries: dict[str, Any]) -> bool:
     except OSError:
         return False
     return True
-
-
-def _encoded(report: TaskReport) -> list[Any]:
-    return [
-        report.full_name,
-        report.format,
-        report.content_hash,
-        [[item.code, item.severity, item.path, item.line, item.message] for item in report.findings],
-        [[item.code, item.reason] for item in report.skipped],
-    ]
-
-
-def _decoded(data: Any, task: TaskPackage) -> TaskReport | None:
-    match data:
-        case [str(full_name), str(format_), str(content_hash), list(findings), list(skipped)]:
-            pass
-        case _:
-            return None
-    try:
-        return TaskReport(
-            name=task.name,
-            full_name=full_name,
-            path=task.label,
-            format=_one_of(_FORMATS, format_),
-            content_hash=content_hash,
-            findings=tuple(
-                Finding(code=code, severity=_one_of(SEVERITIES, severity), path=path, line=line, message=said)
-                for code, severity, path, line, said in findings
-            ),
-            skipped=tuple(Skip(code=code, reason=reason) for code, reason in skipped),
-        )
-    except (TypeError, ValueError):
-        return None
-
-
-def _one_of(allowed: Iterable[Any], value: Any) -> Any:
-    if value not in allowed:
-        raise ValueError(value)
-    return value
