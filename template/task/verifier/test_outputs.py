@@ -1,8 +1,8 @@
-"""Check `/app/report.json` against the truth, computed here from a copy of the input the agent never had.
+"""Check `/app/report.json` against the truth, computed from a copy of the input that the agent cannot change.
 
-[REPLACE: these checks by your own. One check per requirement of the prompt, each with a message that says what is
-wrong. Compute what is right from files beside this one, not from files the agent could change. Run a program of the
-agent in a process of its own; never import it here.]
+[REPLACE: these checks by your own. One check per requirement of the prompt, each with a message that says
+what is wrong. Compute what is right from files beside this one, not from files that the agent can change.
+Run a program of the agent in a process of its own; never import it here.]
 """
 
 import csv
@@ -89,7 +89,8 @@ def test_weights_are_totals_in_kilograms(report, truth):
         assert type(weight) in (int, float), f"`weight_kg` of `{site}` must be a number, not {weight!r}"
         assert round(weight, 2) == weight, f"`weight_kg` of `{site}` is {weight}, not rounded to two decimals"
         total = sum(weights)
-        assert abs(Decimal(weight) - total) < Decimal("0.0051"), f"`weight_kg` of `{site}` is {weight}, not {total}"
+        near = abs(Decimal(weight) - total) < Decimal("0.0051")
+        assert near, f"`weight_kg` of `{site}` is {weight}, not {total}"
 
 
 def test_rejected_rows_are_counted(report, truth):
