@@ -14,16 +14,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the explanation."""
-    from difflib import get_close_matches
-
     from seatrials.errors import UsageError
     from seatrials.report.rules_table import explanation
     from seatrials.rules import RULES_BY_CODE
+    from seatrials.rules.choice import nearest
 
     code = args.code.upper()
     if code not in RULES_BY_CODE:
-        near = get_close_matches(code, RULES_BY_CODE, n=1)
-        hint = f"; did you mean {near[0]}?" if near else "; `seatrials rules` lists all"
-        raise UsageError(f"no rule has the code `{args.code}`{hint}")
+        raise UsageError(f"no rule has the code `{args.code}`{nearest(code)}")
     sys.stdout.write(explanation(RULES_BY_CODE[code]))
     return 0

@@ -15,7 +15,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the table."""
     from seatrials.report.rules_table import markdown, text
-    from seatrials.rules import ALL_RULES
+    from seatrials.rules import RULES_BY_CODE
 
-    sys.stdout.write(markdown(ALL_RULES) if args.format == "markdown" else text(ALL_RULES))
+    rules = RULES_BY_CODE.values()
+    sys.stdout.write(markdown(rules) if args.format == "markdown" else text(rules))
     return 0

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from textwrap import fill
 
-from seatrials.rules.model import Rule, TaskRule, explain
+from seatrials.rules.model import CollectionRule, KitRule, Rule, explain
 
 _HEAD = """# Rules
 
@@ -39,9 +39,18 @@ def markdown(rules: Iterable[Rule]) -> str:
     return _HEAD + "\n".join(table) + "\n\n" + "\n".join(sections)
 
 
+def _about(rule: Rule) -> str:
+    match rule:
+        case CollectionRule():
+            return "a collection"
+        case KitRule():
+            return "the check itself"
+        case _:
+            return "a task"
+
+
 def explanation(rule: Rule) -> str:
     """Return what a rule wants, why, and how to fix what it finds, as text."""
     said = explain(rule)
-    about = "task" if isinstance(rule, TaskRule) else "collection"
-    head = f"{rule.code}, {rule.severity}, about a {about}: {said.title}"
+    head = f"{rule.code}, {rule.severity}, about {_about(rule)}: {said.title}"
     return "\n\n".join([head, fill(said.why, 88), fill(f"Fix: {said.fix}", 88)]) + "\n"

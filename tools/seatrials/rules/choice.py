@@ -8,6 +8,7 @@ from typing import Final
 from seatrials.errors import UsageError
 from seatrials.rules import RULES_BY_CODE, limits
 
+_WORDS: Final = (*RULES_BY_CODE, *sorted({code[:3] for code in RULES_BY_CODE}))
 _OF_THE_KIT: Final = frozenset(rule.code for rule in limits.RULES)
 
 
@@ -38,7 +39,7 @@ def _codes(option: str, words: Iterable[str]) -> tuple[str, ...]:
     codes = tuple(part.upper() for word in words for part in word.replace(",", " ").split())
     for code in codes:
         if not any(known.startswith(code) for known in RULES_BY_CODE):
-            raise UsageError(f"`{option}`: no rule has the code `{code}`{nearest(code)}")
+            raise UsageError(f"`{option}`: no rule has the code `{code}`{nearest(code, _WORDS)}")
     return codes
 
 
