@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, Literal
 
-from seatrials.replay.harborignore import without_ignored
 from seatrials.replay.spec import (
     AGENT_TIMEOUT,
     BUILD_TIMEOUT,
@@ -28,6 +27,7 @@ from seatrials.replay.spec import (
     setup_commands_of,
 )
 from seatrials.task.document import parse_document
+from seatrials.task.harborignore import without_ignored
 from seatrials.task.package import TaskPackage
 
 COMPOSE_FILE: Final = "docker-compose.yaml"
@@ -90,6 +90,8 @@ class _Reading:
             compose=compose,
             faults=tuple(dict.fromkeys(self.faults)),
             blockers=tuple(dict.fromkeys(self.blockers)),
+            path=self.task.label,
+            source=self.view.source,
         )
 
     def _role(self, table: Reader) -> Network | None:
