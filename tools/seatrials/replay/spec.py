@@ -144,11 +144,7 @@ class RewardRules:
 
 @dataclass(frozen=True, kw_only=True)
 class TrialSpec:
-    """All that a trial of one task needs. Times are in seconds, memory in bytes.
-
-    `path` is the task's folder as the user named it, `source` the file in it
-    that holds its configuration.
-    """
+    """All that a trial of one task needs. Times are in seconds, memory in bytes."""
 
     name: str
     format: Format
@@ -171,8 +167,6 @@ class TrialSpec:
     compose: bool = False
     faults: tuple[str, ...] = ()
     blockers: tuple[str, ...] = ()
-    path: str = ""
-    source: str = ""
 
     @property
     def has_oracle(self) -> bool:
