@@ -64,8 +64,8 @@ def test_long_log_keeps_its_ends() -> None:
 
 def test_reading_stops_at_a_limit() -> None:
     """However much a container left, reading ends at a limit and says so."""
-    raw = tar_of({"verifier/reward.txt": b"1", "verifier/big": b"x" * 100_000})
-    harvest = archive.read_logs([raw[i : i + 1000] for i in range(0, len(raw), 1000)], total=50_000)
+    raw = tar_of({"verifier/reward.txt": b"1", "verifier/big": b"x" * 6_000_000})
+    harvest = archive.read_logs([raw[i : i + 1000] for i in range(0, len(raw), 1000)], total=3_000_000)
     assert harvest.truncated
     assert harvest.files == {"verifier/reward.txt": b"1"}
 

@@ -1,10 +1,12 @@
 """A whole run, against an engine that is not there."""
 
 import io
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 from replay_helpers import FakeEngine, failed_build
 
@@ -12,9 +14,13 @@ from seatrials.replay import runner
 from seatrials.replay.engine import LABEL, EngineGone, EngineRefused
 from seatrials.replay.model import ReplayReport
 from seatrials.replay.runner import ReplayOptions, replay
-from seatrials.replay.show import Lines, write_report
 from seatrials.replay.store import Store
+from seatrials.report import replay_github, replay_json, replay_text
+from seatrials.report.replay_progress import Lines, Live
+from seatrials.report.terminal import Terminal
 from seatrials.task.package import TaskPackage
+
+ROOT = Path(__file__).parents[2]
 
 Write = Callable[[Path, dict[str, str | bytes]], Path]
 
@@ -232,9 +238,7 @@ def test_report_names_phase_log_and_last_lines(task: Path, tmp_path: Path) -> No
     log = b"".join(b"line %d\n" % n for n in range(30))
     engine = FakeEngine(logs=lambda oracle: {"verifier/reward.txt": b"0", "verifier/test-stdout.txt": log})
     report = run(engine, task, root=tmp_path)
-    stream = io.StringIO()
-    write_report(report, stream)
-    text = stream.getvalue()
+    text = replay_text.render(report)
     assert "local replay" in text.splitlines()[0]
     assert "oracle scored 0, not 1, on 1 of 1" in text
     assert "| line 29" in text
@@ -256,3 +260,51 @@ def test_lines_tell_each_event(task: Path, tmp_path: Path) -> None:
     assert "1 task, 2 trials to run" in text
     assert "sums: oracle 1: reward 1" in text
     assert "sums: no-op 1: reward 0" in text
+
+
+@pytest.mark.parametrize("reward", [b"0", b"1"])
+def test_json_report_keeps_to_its_schema(task: Path, tmp_path: Path, reward: bytes) -> None:
+    """The JSON report of passing and failing tasks is what the published schema says."""
+    ctrf = b'{"results": {"tests": [{"name": "total\\u001b", "status": "passed"}]}}'
+    engine = FakeEngine(
+        logs=lambda oracle: {
+            "verifier/reward.txt": reward if oracle else b"0",
+            "verifier/ctrf.json": ctrf,
+        }
+    )
+    broken = tmp_path / "tasks" / "broken"
+    broken.mkdir()
+    (broken / "task.toml").write_text("")
+    data = json.loads(replay_json.render(run(engine, task, broken, root=tmp_path)))
+    schema = json.loads((ROOT / "docs" / "replay.schema.json").read_text("utf-8"))
+    jsonschema.validate(data, schema)
+    first, second = data["tasks"]
+    assert (first["oracle"], first["noop"]) == (
+        {"runs": 1, "passed": int(reward)},
+        {"runs": 1, "passed": 1},
+    )
+    assert first["checks"] == {"total\\x1b": {"runs": 1, "passed": 1}}
+    assert (second["verdict"], data["summary"]["rejected"]) == ("rejected", 2 - int(reward))
+
+
+def test_github_report(task: Path, tmp_path: Path) -> None:
+    """A rejection is an error at the task's own file, escaped as GitHub reads it; a pass is none."""
+    engine = FakeEngine(logs=lambda oracle: {"verifier/reward.txt": b"50%,"})
+    text = replay_github.render(run(engine, task, root=tmp_path), root=tmp_path)
+    assert text.startswith("::error file=tasks/sums/task.md,title=local replay%3A sums rejected::")
+    assert "50%25," in text
+    passing = replay_github.render(run(FakeEngine(), task, root=tmp_path, force=True), root=tmp_path)
+    assert "::" not in passing
+
+
+def test_live_table_wipes_itself(task: Path, tmp_path: Path) -> None:
+    """On a terminal the table shows what runs, leaves verdicts above it, and is gone in the end."""
+    stream = io.StringIO()
+    live = Live(stream, Terminal(width=60))
+    replay([TaskPackage(task)], ReplayOptions(root=tmp_path, buildkit=False), live, connect_engine=FakeEngine)
+    live.close()
+    text = stream.getvalue()
+    assert "sums  oracle 1" in text
+    assert "passing      sums\n" in text
+    assert text.endswith("\x1b[J")
+    assert all(len(line) < 60 for line in text.splitlines() if "\x1b" not in line)

@@ -100,12 +100,21 @@ class CheckCount:
 
 @dataclass(frozen=True, kw_only=True)
 class TaskReplay:
-    """The verdict on one task, with all its trials."""
+    """The verdict on one task, with all its trials.
+
+    `time_limits` has the declared seconds by phase (as `Trial.timings` names
+    them), `memory_limit` the declared bytes, `band` (solved, attempts) of a
+    model, where attempts were collected.
+    """
 
     name: str
     content_hash: str
     verdict: Verdict
     reasons: tuple[str, ...]
+    path: str = ""
+    source: str = ""
+    time_limits: Mapping[str, float] = field(default_factory=dict)
+    memory_limit: int | None = None
     notes: tuple[str, ...] = ()
     trials: tuple[Trial, ...] = ()
     checks: Mapping[str, CheckCount] = field(default_factory=dict)

@@ -90,6 +90,8 @@ class _Reading:
             compose=compose,
             faults=tuple(dict.fromkeys(self.faults)),
             blockers=tuple(dict.fromkeys(self.blockers)),
+            path=self.task.label,
+            source=self.view.source,
         )
 
     def _role(self, table: Reader) -> Network | None:

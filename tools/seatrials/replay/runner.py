@@ -55,44 +55,50 @@ class ReplayOptions:
 class Observer(Protocol):
     """Who is told how a run goes, always from the same thread."""
 
-    def planned(self, tasks: Sequence[str], trials: int, reused: int) -> None:
+    def planned(self, tasks: Sequence[str], trials: int, reused: int, /) -> None:
         """Take note of what is to come."""
 
-    def building(self, task: str) -> None:
+    def building(self, task: str, /) -> None:
         """Take note that a task's image is being built."""
 
-    def built(self, task: str, built: Built) -> None:
+    def built(self, task: str, built: Built, /) -> None:
         """Take note that a task's image is there, or why it is not."""
 
-    def started(self, task: str, kind: Kind, rerun: int) -> None:
+    def started(self, task: str, kind: Kind, rerun: int, /) -> None:
         """Take note that a trial began."""
 
-    def ended(self, trial: Trial) -> None:
+    def ended(self, trial: Trial, /) -> None:
         """Take note of a trial."""
 
-    def judged(self, task: TaskReplay) -> None:
+    def judged(self, task: TaskReplay, /) -> None:
         """Take note of a verdict."""
+
+    def tick(self) -> None:
+        """Take note that time goes by; called a few times a second."""
 
 
 class Silent:
     """An observer that takes no note."""
 
-    def planned(self, tasks: Sequence[str], trials: int, reused: int) -> None:
+    def planned(self, tasks: Sequence[str], trials: int, reused: int, /) -> None:
         """Do nothing."""
 
-    def building(self, task: str) -> None:
+    def building(self, task: str, /) -> None:
         """Do nothing."""
 
-    def built(self, task: str, built: Built) -> None:
+    def built(self, task: str, built: Built, /) -> None:
         """Do nothing."""
 
-    def started(self, task: str, kind: Kind, rerun: int) -> None:
+    def started(self, task: str, kind: Kind, rerun: int, /) -> None:
         """Do nothing."""
 
-    def ended(self, trial: Trial) -> None:
+    def ended(self, trial: Trial, /) -> None:
         """Do nothing."""
 
-    def judged(self, task: TaskReplay) -> None:
+    def judged(self, task: TaskReplay, /) -> None:
+        """Do nothing."""
+
+    def tick(self) -> None:
         """Do nothing."""
 
 
@@ -218,6 +224,7 @@ class _Run:
         try:
             while self.ready or self.running:
                 self._admit(pool)
+                self.observer.tick()
                 done, _ = wait(self.running, timeout=_POLL, return_when=FIRST_COMPLETED)
                 for future in done:
                     item = self.running.pop(future)

@@ -144,7 +144,11 @@ class RewardRules:
 
 @dataclass(frozen=True, kw_only=True)
 class TrialSpec:
-    """All that a trial of one task needs. Times are in seconds, memory in bytes."""
+    """All that a trial of one task needs. Times are in seconds, memory in bytes.
+
+    `path` is the task's folder as the user named it, `source` the file in it
+    that holds its configuration.
+    """
 
     name: str
     format: Format
@@ -167,6 +171,8 @@ class TrialSpec:
     compose: bool = False
     faults: tuple[str, ...] = ()
     blockers: tuple[str, ...] = ()
+    path: str = ""
+    source: str = ""
 
     @property
     def has_oracle(self) -> bool:
