@@ -74,7 +74,7 @@ REFUSED = {
     "origin": ["stolen"],
     "base_image": ["", "debian bookworm", "debian:12\nRUN x", "$IMAGE", "debian:12 AS x", "-debian"],
     "network": ["allowlist", "off"],
-    "cpus": [0, -1, 257, "1.5", "two"],
+    "cpus": [0, -1, 257, "1.5", "01", "1\n", "two", ""],
     "memory_mb": [0, 127, 1048577],
     "agent_timeout_sec": [0, 604801],
     "verifier_timeout_sec": [0, 604801],
@@ -109,7 +109,7 @@ def test_answer_is_accepted(render, question, answer):
 @pytest.mark.parametrize(("question", "answer"), cases(REFUSED))
 def test_answer_is_refused(render, question, answer, tmp_path):
     """An unsound answer is refused before any file is written."""
-    with pytest.raises(ValueError, match=rf"(?s)'{question}'.*|invalid literal for int"):
+    with pytest.raises(ValueError, match=f"'{question}'"):
         render("task", **{question: answer})
     assert not (tmp_path / "task").exists()
 
@@ -130,7 +130,7 @@ def test_image_without_apt_is_refused(render, image):
         ("author_hub", "https://huggingface.co/me", "must be a Hub handle"),
         ("license", "Apache 2", "must be an SPDX identifier or expression, such as `Apache-2.0`"),
         ("base_image", "a b", "must be an image reference, such as `debian:bookworm-slim`"),
-        ("cpus", 0, "must be a whole number from 1 to 256"),
+        ("cpus", "two", "must be a whole number from 1 to 256"),
         ("tags", "[a]", "must be words separated by commas"),
     ],
 )  # fmt: skip
