@@ -1,8 +1,9 @@
 """Every bad task under `bad_tasks/` gives exactly the codes that its `case.toml` expects.
 
 A case starts from a good task (`base`) and spoils it: `remove`, `write`,
-`append`, `replace`, `hex`, `link`, `mode`, in this order. `expect` is the exact
-set of codes of the arena profile, `expect_benchflow` that of the other one.
+`append`, `replace`, `hex`, `link`, `sparse` (a size in bytes), `fifo`, `mode`, in
+this order. `expect` is the exact set of codes of the arena profile,
+`expect_benchflow` that of the other one.
 """
 
 import json
@@ -15,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from seatrials.rules import ALL_RULES
+
+from seatrials.rules import ALL_RULES, CREDIT_RULES
 from seatrials.rules.model import Profile
 from seatrials.rules.run import check
 from seatrials.task.collection import select
@@ -53,6 +55,11 @@ def build(case: Path, folder: Path) -> Path:
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).unlink(missing_ok=True)
         (root / path).symlink_to(target)
+    for path, size in spec.get("sparse", {}).items():
+        with (root / path).open("wb") as stream:
+            stream.truncate(size)
+    for path, mode in spec.get("fifo", {}).items():
+        os.mkfifo(root / path, mode)
     for path, mode in spec.get("mode", {}).items():
         (root / path).chmod(int(mode, 8))
     return root
@@ -83,17 +90,27 @@ def test_bad_task_gives_exactly_its_codes(case: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_case_is_named_after_a_code_it_expects(case: Path) -> None:
     """A folder's name starts with one of its codes."""
-    assert case.name.partition("-")[0] in load(case)["expect"]
+    assert case.name.partition("-")[0] in wanted_of(case)
+
+
+def wanted_of(case: Path) -> set[str]:
+    """Return the codes that a case expects in either profile."""
+    spec = load(case)
+    return {*spec["expect"], *spec.get("expect_benchflow", ())}
 
 
 def test_command_line_gives_the_same_codes(tmp_path: Path) -> None:
-    """`seatrials check` over all bad tasks prints the codes that each case expects."""
+    """`seatrials check` over all bad tasks prints the codes that each case expects.
+
+    Those about credit are counted over all tasks instead.
+    """
+    on_credit = {rule.code for rule in CREDIT_RULES}
     expected: dict[str, set[str]] = {}
     for case in CASES:
         spec = load(case)
         if spec["base"] != "collection":
             build(case, tmp_path / case.name)
-            expected[case.name] = set(spec["expect"])
+            expected[case.name] = set(spec["expect"]) - on_credit
     done = subprocess.run(
         [sys.executable, "-m", "seatrials", "check", "--format", "json", *sorted(expected)],
         cwd=tmp_path,
@@ -104,14 +121,16 @@ def test_command_line_gives_the_same_codes(tmp_path: Path) -> None:
     )
     assert done.returncode == 1, done.stderr
     found = {name: set[str]() for name in expected}
-    for task in json.loads(done.stdout)["tasks"]:
+    report = json.loads(done.stdout)
+    for task in report["tasks"]:
         found[Path(task["path"]).parts[0]] |= {finding["code"] for finding in task["findings"]}
     assert found == expected
+    assert {finding["code"] for finding in report["collection"]["findings"]} == on_credit
 
 
 def test_every_rule_has_a_failing_and_a_passing_case() -> None:
     """Each code is expected by some bad task, and absent from the good ones."""
-    wanted = {code for case in CASES for code in load(case)["expect"]}
+    wanted = {code for case in CASES for code in wanted_of(case)}
     all_codes = {rule.code for rule in ALL_RULES}
     assert wanted == all_codes
     good = {code for name in ("native", "harbor", "collection") for code in codes(HERE / "good_tasks" / name)}

@@ -3,8 +3,18 @@
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from seatrials.rules import collection, document, limits, oracle, structure
-from seatrials.rules.model import CollectionRule, Rule, TaskRule
+from seatrials.rules import (
+    collection,
+    credit,
+    document,
+    files,
+    limits,
+    oracle,
+    schema,
+    structure,
+    waivers,
+)
+from seatrials.rules.model import CollectionRule, CreditRule, Rule, TaskRule
 
 
 def _in_order(rules: Iterable[TaskRule]) -> Iterator[TaskRule]:
@@ -20,9 +30,12 @@ def _in_order(rules: Iterable[TaskRule]) -> Iterator[TaskRule]:
         waiting = [rule for rule in waiting if rule.code not in done]
 
 
-TASK_RULES: Final = tuple(_in_order((*structure.RULES, *document.RULES, *oracle.RULES)))
+TASK_RULES: Final = tuple(
+    _in_order((*structure.RULES, *document.RULES, *schema.RULES, *files.RULES, *oracle.RULES))
+)
+CREDIT_RULES: Final[tuple[CreditRule, ...]] = (*credit.RULES,)
 COLLECTION_RULES: Final[tuple[CollectionRule, ...]] = (*collection.RULES,)
-ALL_RULES: Final[tuple[Rule, ...]] = (*TASK_RULES, *COLLECTION_RULES)
+ALL_RULES: Final[tuple[Rule, ...]] = (*TASK_RULES, *CREDIT_RULES, *COLLECTION_RULES, *waivers.RULES)
 
 
 def by_code(rules: Iterable[Rule]) -> dict[str, Rule]:

@@ -1,20 +1,22 @@
 """DOC: `task.md` or `task.toml` and the prompt, as text and as data."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Final
 
 from seatrials.rules.model import Hit, TaskRule
-from seatrials.rules.structure import is_multi_step
-from seatrials.task.document import ProblemKind
-from seatrials.task.files import TaskFile
-from seatrials.task.package import DOCUMENT, INSTRUCTION, TaskPackage
+from seatrials.rules.structure import DOCKERFILE, is_multi_step
+from seatrials.task.document import ProblemKind, dotted
+from seatrials.task.files import MAX_TEXT, TaskFile, list_files
+from seatrials.task.package import CONFIG, DOCUMENT, INSTRUCTION, TaskPackage
 
 MARKER: Final = "[REPLACE:"
 """What BenchFlow's and this kit's scaffolds write where an author must."""
 
+MARKER_BYTES: Final = MARKER.encode("ascii")
+
 _SHOWN: Final = 60
-_ORG_NAME: Final = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]*/[a-zA-Z0-9][a-zA-Z0-9._-]*")
 
 
 def _problems(task: TaskPackage, *kinds: ProblemKind) -> Iterator[Hit]:
@@ -45,13 +47,18 @@ def byte_order_mark(task: TaskPackage) -> Iterator[Hit]:
 
 
 def not_utf8(task: TaskPackage) -> Iterator[Hit]:
-    """`task.md`, `task.toml` and `instruction.md` are UTF-8.
+    """The files that the runtimes read as text are UTF-8.
 
-    Why: the runtimes decode them as UTF-8 and stop at the first other byte.
+    Why: BenchFlow decodes `task.md`, `task.toml`, `instruction.md`, `test.sh`
+    and `solve.sh`, and its check stops at the first other byte.
 
     Fix: convert it, as in `iconv -f LATIN1 -t UTF-8`.
     """
     yield from _problems(task, "encoding")
+    for path in (f"{task.native.verifier_dir}/test.sh", "oracle/solve.sh", "solution/solve.sh"):
+        file = task.resolve(path)
+        if file is not None and file.text is None and file.size <= MAX_TEXT:
+            yield Hit(path=path, line=1, message=f"`{path}` is not UTF-8; it must be")
 
 
 def duplicate_section(task: TaskPackage) -> Iterator[Hit]:
@@ -90,23 +97,38 @@ def empty_prompt(task: TaskPackage) -> Iterator[Hit]:
         yield Hit(path=name, line=line, message=f"the prompt in `{name}` is empty")
 
 
-def _markers(files: Iterator[TaskFile]) -> Iterator[Hit]:
+def _markers(files: Iterable[TaskFile]) -> Iterator[Hit]:
     for file in files:
-        text = file.text
-        if text is None or MARKER not in text:
+        if file.size > MAX_TEXT:
+            if file.holds(MARKER_BYTES):
+                yield Hit(path=file.path, message="scaffold text is still there")
             continue
-        for number, line in enumerate(text.splitlines(), start=1):
-            if MARKER in line:
-                said = line[line.index(MARKER) :].partition("]")[0]
-                said = f"{said[:56]} ..." if len(said) > _SHOWN else f"{said}]"
-                yield Hit(path=file.path, line=number, message=f"scaffold text is still there: `{said}`")
+        data = file.read()
+        if MARKER_BYTES not in data:
+            continue
+        for number, line in enumerate(data.splitlines(), start=1):
+            if MARKER_BYTES in line:
+                said = line[line.index(MARKER_BYTES) :].partition(b"]")[0][:60].decode("utf-8", "replace")
+                yield Hit(path=file.path, line=number, message=f"scaffold text is still there: `{said}]`")
 
 
-def _is_refused_with_markers(task: TaskPackage, path: str) -> bool:
-    native = task.native
-    if path in {DOCUMENT, INSTRUCTION} or path.startswith(f"{native.verifier_dir}/"):
-        return True
-    return path in {"oracle/solve.sh", "solution/solve.sh"}
+def _junk_of_verifier(task: TaskPackage) -> Iterator[TaskFile]:
+    """Yield what editors and caches left in the verifier's folder: BenchFlow looks there as well."""
+    for path in task.listing.junk:
+        if path.startswith(f"{task.native.verifier_dir}/"):
+            root = task.root / path
+            for below in list_files(root).files.values() if path.endswith("/") else ():
+                yield replace(below, path=f"{path}{below.path}")
+            if not path.endswith("/") and root.is_file() and not root.is_symlink():
+                yield TaskFile(path=path, kind="file", size=root.stat().st_size, mode=0, location=root)
+
+
+def _refused_with_markers(task: TaskPackage) -> dict[str, TaskFile]:
+    """Return the files where BenchFlow refuses a marker, links followed, by path."""
+    folder = f"{task.native.verifier_dir}/"
+    names = {DOCUMENT, INSTRUCTION, "oracle/solve.sh", "solution/solve.sh"}
+    found = (task.resolve(path) for path in task.files if path in names or path.startswith(folder))
+    return {file.path: file for file in found if file is not None}
 
 
 def scaffold_text(task: TaskPackage) -> Iterator[Hit]:
@@ -117,7 +139,8 @@ def scaffold_text(task: TaskPackage) -> Iterator[Hit]:
 
     Fix: replace each `[REPLACE: ...]` with your own text.
     """
-    yield from _markers(file for path, file in task.files.items() if _is_refused_with_markers(task, path))
+    yield from _markers(_refused_with_markers(task).values())
+    yield from _markers(_junk_of_verifier(task))
 
 
 def scaffold_text_elsewhere(task: TaskPackage) -> Iterator[Hit]:
@@ -127,7 +150,12 @@ def scaffold_text_elsewhere(task: TaskPackage) -> Iterator[Hit]:
 
     Fix: replace each `[REPLACE: ...]` with your own text.
     """
-    yield from _markers(file for path, file in task.files.items() if not _is_refused_with_markers(task, path))
+    refused = _refused_with_markers(task)
+    yield from _markers(
+        file
+        for path, file in task.files.items()
+        if path not in refused and file.kind == "file" and file.size <= MAX_TEXT
+    )
 
 
 def bad_name(task: TaskPackage) -> Iterator[Hit]:
@@ -138,19 +166,137 @@ def bad_name(task: TaskPackage) -> Iterator[Hit]:
 
     Fix: put your Hub handle before the task's name, as in `my-handle/my-task`.
     """
-    native = task.native
-    section = native.get("task")
-    if section is None:
-        return
-    name = native.get("task", "name")
-    line = native.line("task", "name")
-    if not isinstance(name, str):
-        yield Hit(path=native.source, line=line, message="`task.name` must be a string `org/name`")
-    elif not _ORG_NAME.fullmatch(name) or ".." in name:
-        yield Hit(
-            path=native.source, line=line, message=f"`task.name` is `{name[:80]}`; it must be `org/name`"
-        )
+    for fault in task.faults:
+        if fault.kind == "name":
+            line = task.config_line(fault.path)
+            yield Hit(path=task.config_file, line=line, message=f"`{dotted(fault.path)}` {fault.says}")
 
+
+def crlf(task: TaskPackage) -> Iterator[Hit]:
+    """`task.md`, `task.toml` and `instruction.md` end their lines with LF.
+
+    Why: the runtimes read both, but git, diffs and the content hash see other
+    files than those of an author on Linux.
+
+    Fix: convert it (`dos2unix`), and keep it so with `* text=auto eol=lf` in `.gitattributes`.
+    """
+    for name in (DOCUMENT, CONFIG, INSTRUCTION):
+        file = task.resolve(name)
+        if file is not None and (found := file.read().find(b"\r")) >= 0:
+            line = file.read().count(b"\n", 0, found) + 1
+            yield Hit(path=name, line=line, message=f"`{name}` has lines that end with CR LF")
+
+
+_CONFLICT: Final = re.compile(rb"^<{7} .*\n(?:.*\n)*?={7}\r?\n(?:.*\n)*?>{7} ", re.MULTILINE)
+
+
+_REJECTED: Final = re.compile(r"^(?:@@ -\d|\*{15}$)", re.MULTILINE)
+"""How a hunk of a rejected patch starts; other programs name other rejects so."""
+
+
+def _is_authored(task: TaskPackage, path: str) -> bool:
+    """Say whether a file is the author's own text; data of a task may well be about conflicts."""
+    folders = (f"{task.native.verifier_dir}/", f"{task.native.oracle_dir or 'oracle'}/")
+    return path in {DOCUMENT, CONFIG, INSTRUCTION, DOCKERFILE} or path.startswith(folders)
+
+
+def left_conflict(task: TaskPackage) -> Iterator[Hit]:
+    """No merge or template update has left a conflict behind.
+
+    Why: `copier update` and `git merge` write both versions between
+    `<<<<<<<` and `>>>>>>>`, or the rejected part into a `.rej` file, and
+    nothing stops there.
+
+    Fix: keep one version and delete the markers, or the `.rej` file.
+    """
+    for path, file in task.files.items():
+        if path.endswith(".rej"):
+            if _REJECTED.search(file.text or ""):
+                yield Hit(path=path, message="a rejected part of an update was left here")
+        elif file.kind == "file" and file.size <= MAX_TEXT and _is_authored(task, path):
+            data = file.read()
+            if b"<<<<<<< " in data and (found := _CONFLICT.search(data)):
+                line = data.count(b"\n", 0, found.start()) + 1
+                yield Hit(path=path, line=line, message="a conflict is not resolved: `<<<<<<<` to `>>>>>>>`")
+
+
+def _prompt_hit(task: TaskPackage, message: str) -> Hit:
+    document = task.document
+    if document is None:
+        return Hit(path=INSTRUCTION, line=1, message=message)
+    section = document.sections.get("prompt")
+    return Hit(path=DOCUMENT, line=section.line if section else document.body_line, message=message)
+
+
+_PLACE: Final = re.compile(
+    r"(?:^|[\s`'\"(\[<:=])(?:~?/|\.{1,2}/)?[\w.$\{\}<>*-]*(?:/[\w.$\{\}<>*-]+)+"  # a path with a slash
+    r"|\b[\w-]+\.[A-Za-z][A-Za-z0-9]{0,9}\b"  # a file with a suffix, or a host
+    r"|(?:^|[\s`'\"(])/[\w.-]+"  # a folder at the root
+    r"|\b(?:port|ports|localhost|https?|stdout|endpoint|socket|service|daemon)\b"
+    r"|`[^`\n]+`",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+def no_output_named(task: TaskPackage) -> Iterator[Hit]:
+    """The prompt names a file, a path or a port where the result will be looked for.
+
+    Why: a verifier looks at one place; a model that isn't told it fails for
+    that reason alone.
+
+    Fix: name the path, in full, as in `/root/report.json`.
+    """
+    if not is_multi_step(task) and not _PLACE.search(task.native.prompt):
+        yield _prompt_hit(task, "the prompt names no path; it must say where the result goes")
+
+
+_PLACEHOLDER: Final = re.compile(
+    r"lorem ipsum"
+    r"|\b(?:todo|tbd|fixme|placeholder)\b"
+    r"|<(?:your|insert|describe|fill)\b[^>\n]{0,80}>"
+    r"|\[(?:your|insert|describe|fill|todo|tbd)\b[^\]\n]{0,80}\]"
+    r"|\b(?:describe|write|put|insert|replace) (?:this|the|your)\b[^.\n]{0,40}\bhere\b",
+    re.IGNORECASE,
+)
+_SHORTEST: Final = 20
+_SHORT: Final = 240
+"""Characters. In a longer prompt such words are about the task: code to complete, a payload to fill in."""
+
+
+def placeholder_prompt(task: TaskPackage) -> Iterator[Hit]:
+    """The prompt is no placeholder.
+
+    Why: such tasks have been published: a model gets nothing to work on.
+
+    Fix: write what to do, with which files, and where the result goes.
+    """
+    prompt = task.native.prompt.strip()
+    if is_multi_step(task):
+        return
+    if len(prompt) < _SHORTEST:
+        yield _prompt_hit(task, f"the prompt has {len(prompt)} characters; that can't say what to do")
+    elif len(prompt) < _SHORT and (found := _PLACEHOLDER.search(prompt)):
+        yield _prompt_hit(task, f"the prompt holds placeholder text: `{' '.join(found.group().split())}`")
+
+
+def time_limits(task: TaskPackage) -> Iterator[Hit]:
+    """The time limits of agent and verifier are declared.
+
+    Why: without `agent.timeout_sec` BenchFlow sets no limit and Harbor one of
+    its own; without `verifier.timeout_sec` both take 600 seconds.
+
+    Fix: declare both, with room above what the oracle and the verifier take.
+    """
+    native = task.native
+    for table, default in (("agent", "none in BenchFlow"), ("verifier", "600 seconds")):
+        is_table = isinstance(native.config.get(table, {}), Mapping)  # else the schema's fault
+        if is_table and native.get(table, "timeout_sec") is None and not is_multi_step(task):
+            line = task.config_line((table,)) or 1
+            message = f"`{table}.timeout_sec` is not declared; the limit is then {default}"
+            yield Hit(path=task.config_file, line=line, message=message)
+
+
+_HAS_PROMPT: Final = ("STR101", "DOC101", "DOC106")
 
 RULES: Final = (
     TaskRule("DOC101", "error", unreadable_config),
@@ -162,4 +308,9 @@ RULES: Final = (
     TaskRule("DOC107", "error", scaffold_text),
     TaskRule("DOC108", "warning", scaffold_text_elsewhere),
     TaskRule("DOC109", "error", bad_name, requires=("DOC101",)),
+    TaskRule("DOC110", "warning", crlf),
+    TaskRule("DOC111", "warning", left_conflict),
+    TaskRule("DOC112", "warning", no_output_named, requires=_HAS_PROMPT),
+    TaskRule("DOC113", "warning", placeholder_prompt, requires=(*_HAS_PROMPT, "DOC107")),
+    TaskRule("DOC114", "warning", time_limits, requires=("STR101", "STR103", "DOC101")),
 )

@@ -1,14 +1,16 @@
 """What a rule is: a code, a severity, and a function whose docstring explains it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from inspect import cleandoc
 from typing import Final, Literal
 
 from seatrials.findings import Finding, Severity
 from seatrials.task.collection import Collection
+from seatrials.task.credit import Credit
 from seatrials.task.native import Format
 from seatrials.task.package import TaskPackage
+from seatrials.task.waivers import Waiver
 
 Profile = Literal["arena", "benchflow"]
 
@@ -34,11 +36,21 @@ class Skip:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Waived:
+    """A finding that its author lets stand, and why."""
+
+    finding: Finding
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class TaskReport:
     """What the rules say of one task.
 
     `name` is the folder's, `full_name` the declared ``org/name``; `path` is
-    the folder as the user named it.
+    the folder as the user named it. `credit` is what the rules about credit
+    judge (None where the task could not be read), `waivers` those that the
+    task itself declares; `waived` the findings that waivers took out.
     """
 
     name: str
@@ -48,6 +60,20 @@ class TaskReport:
     content_hash: str
     findings: tuple[Finding, ...]
     skipped: tuple[Skip, ...] = ()
+    credit: Credit | None = None
+    waivers: tuple[Waiver, ...] = ()
+    waived: tuple[Waived, ...] = ()
+
+
+def printable(text: str) -> str:
+    r"""Return a text with what is not UTF-8 in a file's name as ``\xNN``, so that it can be shown."""
+    if text.isascii():
+        return text
+    try:
+        raw = text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # a half of a surrogate pair, written as an escape in a YAML string
+        raw = text.encode("utf-8", "surrogatepass")
+    return raw.decode("utf-8", "backslashreplace")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +86,9 @@ class _Rule:
         return Finding(
             code=self.code,
             severity=self.severity,
-            path=hit.path,
+            path=printable(hit.path),
             line=hit.line,
-            message=hit.message,
+            message=printable(hit.message),
         )
 
 
@@ -88,6 +114,19 @@ class CollectionRule(_Rule):
 
 
 @dataclass(frozen=True, slots=True)
+class CreditRule(_Rule):
+    """A rule about one field of the credit, which the arena counts over all tasks.
+
+    `check` gets a task's credit, the collection's defaults and the task's
+    format, and yields what is wrong as a phrase that follows the field's name.
+    """
+
+    check: Callable[[Credit, Mapping[str, str], Format], Iterator[str]]
+    field: str
+    profiles: tuple[Profile, ...] = ("arena",)
+
+
+@dataclass(frozen=True, slots=True)
 class KitRule(_Rule):
     """What the check says of itself; `check` words the hit from the facts."""
 
@@ -95,7 +134,7 @@ class KitRule(_Rule):
     profiles: tuple[Profile, ...] = PROFILES
 
 
-Rule = TaskRule | CollectionRule | KitRule
+Rule = TaskRule | CollectionRule | CreditRule | KitRule
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

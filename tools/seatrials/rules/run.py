@@ -1,16 +1,21 @@
 """Run the rules over tasks and a collection."""
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from seatrials.findings import Finding, Severity, at_least
 from seatrials.rules import COLLECTION_RULES, TASK_RULES
 from seatrials.rules.limits import FAILED, SECONDS, TOO_LONG, OutOfTime, allowance, time_limit
-from seatrials.rules.model import Profile, Skip, TaskReport, TaskRule
+from seatrials.rules.model import Profile, Skip, TaskReport, TaskRule, Waived
+from seatrials.rules.settle import Settlement
 from seatrials.task.collection import Collection, Selection
+from seatrials.task.credit import Credit, credit_of
 from seatrials.task.package import DOCUMENT, TaskPackage
+from seatrials.task.waivers import Waiver, waivers_of
 
 if TYPE_CHECKING:
     from seatrials.task.native import Format
@@ -23,6 +28,7 @@ class CheckReport:
     tasks: tuple[TaskReport, ...]
     collection_path: str | None
     collection_findings: tuple[Finding, ...]
+    collection_waived: tuple[Waived, ...] = ()
 
     def findings(self) -> Iterator[Finding]:
         """Yield every finding, the collection's last."""
@@ -39,15 +45,29 @@ class CheckReport:
         return any(at_least(finding.severity, threshold) for finding in self.findings())
 
     def keeping(self, wanted: Callable[[str], bool]) -> "CheckReport":
-        """Return the report with those findings only whose code is wanted."""
+        """Return the report with those findings only, waived ones too, whose code is wanted."""
+
+        def found(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
+            return tuple(item for item in findings if wanted(item.code))
+
+        def let_stand(waived: tuple[Waived, ...]) -> tuple[Waived, ...]:
+            return tuple(item for item in waived if wanted(item.finding.code))
+
         return replace(
             self,
             tasks=tuple(
-                replace(task, findings=tuple(item for item in task.findings if wanted(item.code)))
+                replace(task, findings=found(task.findings), waived=let_stand(task.waived))
                 for task in self.tasks
             ),
-            collection_findings=tuple(item for item in self.collection_findings if wanted(item.code)),
+            collection_findings=found(self.collection_findings),
+            collection_waived=let_stand(self.collection_waived),
         )
+
+    def waived(self) -> Iterator[Waived]:
+        """Yield every finding that was waived, the collection's last."""
+        for task in self.tasks:
+            yield from task.waived
+        yield from self.collection_waived
 
     @property
     def faulty(self) -> bool:
@@ -72,6 +92,8 @@ def check_task(
     findings: list[Finding] = []
     skipped: list[Skip] = []
     content_hash, full_name = "", task.name
+    credit: Credit | None = None
+    waivers: tuple[Waiver, ...] = ()
     format_: Format = "native" if (task.root / DOCUMENT).exists() else "harbor"
     try:
         with time_limit(SECONDS if limited else None):
@@ -80,6 +102,7 @@ def check_task(
             if known is not None and (report := known(task)) is not None:
                 return report
             content_hash, format_, full_name = task.content_hash, task.format, task.full_name
+            credit, waivers = credit_of(task), waivers_of(task)
             _apply(rules, task, profile, findings, skipped)
     except OutOfTime:
         findings.append(TOO_LONG.finding(TOO_LONG.check()))
@@ -93,6 +116,8 @@ def check_task(
         content_hash=content_hash,
         findings=tuple(findings),
         skipped=tuple(skipped),
+        credit=credit,
+        waivers=waivers,
     )
 
 
@@ -123,14 +148,28 @@ def report_on(
     collection: Collection | None, reports: Sequence[TaskReport], *, profile: Profile
 ) -> CheckReport:
     """Return the whole report: the tasks', and what there is to say of the collection."""
-    done = tuple(reports)
+    settlement = Settlement(collection=collection, profile=profile)
+    done = settlement.settle(reports)
+    counted = settlement.counted(len(done))
     if collection is None:
-        return CheckReport(tasks=done, collection_path=None, collection_findings=())
+        above = _common_folder(done) if counted else None
+        return CheckReport(tasks=done, collection_path=above, collection_findings=counted)
+    found = check_collection(collection, done, profile=profile)
+    findings, waived = settlement.of_collection((*found, *counted))
     return CheckReport(
         tasks=done,
         collection_path=collection.root.as_posix(),
-        collection_findings=check_collection(collection, done, profile=profile),
+        collection_findings=findings,
+        collection_waived=waived,
     )
+
+
+def _common_folder(reports: Sequence[TaskReport]) -> str:
+    """Return the folder above all tasks, for the findings that are about them together."""
+    try:
+        return Path(os.path.commonpath([report.path for report in reports])).as_posix()
+    except ValueError:  # absolute and relative paths
+        return "."
 
 
 def _apply(

@@ -7,8 +7,12 @@ Source: the arena's guide, "Submit an environment collection"; BenchFlow 0.7.11,
 from collections.abc import Iterator
 from typing import Final
 
+from seatrials.rules.drift import TWIN_FOLDERS, drift
 from seatrials.rules.model import Hit, TaskRule
-from seatrials.task.package import CONFIG, DOCUMENT, INSTRUCTION, TaskPackage
+from seatrials.rules.rubric import review_rubric_faults
+from seatrials.task.document import dotted
+from seatrials.task.package import CONFIG, DOCUMENT, INSTRUCTION, VERIFIER_DOCUMENT, TaskPackage
+from seatrials.task.verifier_document import Strategy, relative, strategy_files
 
 DOCKERFILE: Final = "environment/Dockerfile"
 
@@ -47,19 +51,34 @@ def not_a_task(task: TaskPackage) -> Iterator[Hit]:
         )
 
 
+def drifted_layouts(task: TaskPackage) -> Iterator[Hit]:
+    """Two layouts of one task say the same.
+
+    Why: with both a `task.md` and Harbor's files, or `verifier/` and `tests/`,
+    or `oracle/` and `solution/`, BenchFlow refuses the task once they differ,
+    or when one of Harbor's two files is missing.
+
+    Fix: keep `task.md`, `verifier/` and `oracle/`; delete the others.
+    """
+    yield from drift(task)
+
+
 def both_layouts(task: TaskPackage) -> Iterator[Hit]:
     """A task is written in one format.
 
-    Why: with both a `task.md` and Harbor's files, `task.md` wins and the
-    others drift unseen; BenchFlow refuses such a task once they differ or
-    when one of Harbor's two files is missing.
+    Why: with both a `task.md` and Harbor's files, `task.md` wins. The others
+    say the same today and will drift unseen.
 
-    Fix: keep `task.md`, and delete `task.toml` and `instruction.md`.
+    Fix: keep `task.md`, `verifier/` and `oracle/`; delete the others.
     """
-    if DOCUMENT in task.files:
-        for name in (CONFIG, INSTRUCTION):
-            if name in task.files:
-                yield Hit(path=name, message=f"`{name}` stands beside `{DOCUMENT}`, which wins; delete it")
+    if DOCUMENT not in task.files:
+        return
+    for name in (CONFIG, INSTRUCTION):
+        if name in task.files:
+            yield Hit(path=name, message=f"`{name}` stands beside `{DOCUMENT}`, which wins; delete it")
+    for native, legacy in TWIN_FOLDERS:
+        if native in task.listing.folders and legacy in task.listing.folders:
+            yield Hit(path=legacy, message=f"`{legacy}/` stands beside `{native}/`, which wins; delete it")
 
 
 def missing_keys(task: TaskPackage) -> Iterator[Hit]:
@@ -201,14 +220,160 @@ def _half_native(task: TaskPackage) -> bool:
     return any(key in keys for key in ("schema_version", "task", "sandbox"))
 
 
+def bad_verifier_document(task: TaskPackage) -> Iterator[Hit]:
+    """`verifier.md`, where there is one, is a document that BenchFlow takes.
+
+    Why: BenchFlow reads it before `test.sh` and refuses the task when it can't.
+
+    Fix: correct the key named. `verifier.strategies` needs one entry with a
+    `type`, say `script` and a `command: ./test.sh`.
+    """
+    document = task.verifier_document
+    for fault in document.faults if document is not None else ():
+        where = f"`{dotted(fault.path)}` " if fault.path else ""
+        line = document.line(fault.path) if document is not None else None
+        yield Hit(path=_verifier_path(task), line=line, message=f"{where}{fault.says}")
+
+
+def _verifier_path(task: TaskPackage) -> str:
+    return f"{task.native.verifier_dir}/{VERIFIER_DOCUMENT}"
+
+
+def _missing_files(task: TaskPackage, strategy: Strategy) -> Iterator[Hit]:
+    document = task.verifier_document
+    folder = task.native.verifier_dir
+    for key, path in strategy_files(strategy):
+        at = ("verifier", "strategies", strategy.name, key)
+        line = document.line(at) if document is not None else None
+        said = f"`{dotted(at)}` names"
+        if path is None:
+            message = f"{said} no file below `{folder}/`; a `{strategy.type}` strategy needs one"
+            yield Hit(path=_verifier_path(task), line=line, message=message)
+        elif task.resolve(f"{folder}/{path}") is None:
+            message = f"{said} `{path}`, and there is no `{folder}/{path}`"
+            yield Hit(path=_verifier_path(task), line=line, message=message)
+
+
+def missing_strategy_files(task: TaskPackage) -> Iterator[Hit]:
+    """Every file that the selected strategy of `verifier.md` names exists.
+
+    Why: BenchFlow runs that strategy, and refuses the task without its files.
+
+    Fix: add the file, or correct the path, which starts in the verifier's folder.
+    """
+    document = task.verifier_document
+    if document is not None and document.selected is not None:
+        yield from _missing_files(task, document.selected)
+
+
+def missing_files_of_other_strategies(task: TaskPackage) -> Iterator[Hit]:
+    """Every file that another strategy of `verifier.md` names exists.
+
+    Why: a strategy that is not selected does not run today, and fails the day
+    that it is.
+
+    Fix: add the file, or delete the strategy.
+    """
+    document = task.verifier_document
+    if document is not None:
+        for strategy in document.strategies.values():
+            if strategy is not document.selected:
+                yield from _missing_files(task, strategy)
+
+
+def no_verifier(task: TaskPackage) -> Iterator[Hit]:
+    """The verifier has something to run.
+
+    Why: BenchFlow needs a `test.sh`, a strategy in `verifier.md`, or in a
+    Harbor task `type = "llm-judge"` with its rubric.
+
+    Fix: add `test.sh` to the verifier's folder.
+    """
+    if task.verifier_document is None and task.native.file("verifier/test.sh") is None:
+        if (rubric := _judge_rubric(task)) is not None and task.resolve(rubric) is not None:
+            return
+        folder = task.native.verifier_dir
+        yield Hit(path=folder, message=f"`{folder}/` has neither `test.sh` nor `{VERIFIER_DOCUMENT}`")
+
+
+def _judge_rubric(task: TaskPackage) -> str | None:
+    """Return the rubric that BenchFlow takes for a verifier, from `task.toml` alone."""
+    verifier = task.toml.data.get("verifier") if task.toml is not None else None
+    if not isinstance(verifier, dict) or verifier.get("type") != "llm-judge":
+        return None
+    judge = verifier.get("judge")
+    path = judge.get("rubric_path") if isinstance(judge, dict) else None
+    return relative(path if isinstance(path, str) and path else "tests/rubric.toml")
+
+
+def bad_review_rubric(task: TaskPackage) -> Iterator[Hit]:
+    """`rubric.json` in the verifier's folder is a rubric that BenchFlow takes.
+
+    Why: BenchFlow takes a file of this name for the rubric of its reviews
+    (unless each criterion has `id` and `match_criteria`), and refuses the
+    task when it is not one.
+
+    Fix: correct what the message names, or rename the file.
+    """
+    path = f"{task.native.verifier_dir}/rubric.json"
+    file = task.resolve(path)
+    if file is not None:
+        for says in review_rubric_faults(file.read()):
+            yield Hit(path=path, message=says)
+
+
+def no_common_instruction(task: TaskPackage) -> Iterator[Hit]:
+    """A task of several steps has an `instruction.md` for BenchFlow's check.
+
+    Why: Harbor reads each step's own; `bench tasks check` asks for the one at
+    the top and refuses the task without it.
+
+    Fix: add one, if the task is meant for BenchFlow.
+    """
+    if task.document is None and INSTRUCTION not in task.files:
+        yield Hit(path=INSTRUCTION, message=f"no `{INSTRUCTION}`; BenchFlow's check requires it")
+
+
+def missing_step_files(task: TaskPackage) -> Iterator[Hit]:
+    """Each step of a Harbor task has its instruction and something that tests it.
+
+    Why: Harbor reads `steps/NAME/instruction.md` and runs
+    `steps/NAME/tests/test.sh`, or the common `tests/test.sh`.
+
+    Fix: add the file, or correct the step's `name`.
+    """
+    steps = task.native.get("steps")
+    if task.format != "harbor" or not isinstance(steps, list):
+        return
+    for index, step in enumerate(steps):
+        name = step.get("name") if isinstance(step, dict) else None
+        if not isinstance(name, str) or not name:
+            continue  # the schema's fault
+        line = task.config_line(("steps", index, "name"))
+        if task.resolve(f"steps/{name}/{INSTRUCTION}") is None:
+            message = f"the step `{name}` has no `steps/{name}/{INSTRUCTION}`"
+            yield Hit(path=CONFIG, line=line, message=message)
+        if task.resolve(f"steps/{name}/tests/test.sh") is None and task.resolve("tests/test.sh") is None:
+            message = f"the step `{name}` has no `steps/{name}/tests/test.sh`, nor is there a `tests/test.sh`"
+            yield Hit(path=CONFIG, line=line, message=message)
+
+
 RULES: Final = (
     TaskRule("STR101", "error", not_a_task),
-    TaskRule("STR102", "error", both_layouts),
+    TaskRule("STR102", "error", drifted_layouts),
     TaskRule("STR103", "error", missing_keys, requires=("DOC101",), profiles=("arena",)),
     TaskRule("STR104", "error", no_prompt_section, requires=("DOC101",), profiles=("arena",)),
     TaskRule("STR105", "error", no_dockerfile, requires=("STR101",)),
     TaskRule("STR106", "error", dockerfile_without_from, profiles=("arena",)),
     TaskRule("STR107", "error", no_test_script, requires=("STR101",), profiles=("arena",)),
-    TaskRule("STR108", "error", posttrain_format, requires=("DOC101",)),
+    TaskRule("STR108", "error", posttrain_format, requires=("DOC101",), profiles=("arena",)),
     TaskRule("STR109", "error", posttrain_files, requires=("DOC101",), profiles=("arena",)),
+    TaskRule("STR110", "error", bad_verifier_document),
+    TaskRule("STR111", "error", missing_strategy_files),
+    TaskRule("STR112", "warning", missing_files_of_other_strategies),
+    TaskRule("STR113", "error", no_verifier, requires=("STR101",), profiles=("benchflow",)),
+    TaskRule("STR114", "warning", both_layouts, requires=("STR102",)),
+    TaskRule("STR115", "error", bad_review_rubric),
+    TaskRule("STR116", "error", no_common_instruction, requires=("STR101",), profiles=("benchflow",)),
+    TaskRule("STR117", "warning", missing_step_files, requires=("STR101", "DOC101")),
 )

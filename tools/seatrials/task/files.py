@@ -121,6 +121,17 @@ class TaskFile:
             self._text = text
         return self._text
 
+    def holds(self, mark: bytes) -> bool:
+        """Say whether the bytes of a file hold `mark`; reads large files in pieces."""
+        if self.size <= _KEEP:
+            return mark in self.read()
+        tail = b""
+        for chunk in self._chunks():
+            if mark in tail + chunk:
+                return True
+            tail = chunk[-len(mark) :]
+        return False
+
     @property
     def blob_id(self) -> str:
         """The git blob id: 40 hex digits."""
@@ -133,36 +144,47 @@ class TaskFile:
 
     def _hash_in_chunks(self) -> str:
         digest = hashlib.sha1(b"blob %d\0" % self.size, usedforsecurity=False)
+        read = 0
+        for chunk in self._chunks():
+            digest.update(chunk)
+            read += len(chunk)
+        return digest.hexdigest() if read else git_blob_id(b"")
+
+    def _chunks(self) -> Iterator[bytes]:
+        """Yield a file's content in pieces; what can't be read gives none."""
         try:
             fd = os.open(self.location, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
             with os.fdopen(fd, "rb") as stream:
                 while chunk := stream.read(_CHUNK):
-                    digest.update(chunk)
+                    yield chunk
         except OSError:
-            return git_blob_id(b"")
-        return digest.hexdigest()
+            return
 
 
 @dataclass(frozen=True, kw_only=True)
 class Listing:
     """What one walk of a folder found, sorted by path.
 
-    `junk` names folders and files left out (see `is_junk`); `empty_dirs` the
-    folders that hold nothing; `truncated` says that there were more than
-    `MAX_FILES` files and the rest is not listed.
+    `junk` names folders and files left out (see `is_junk`), folders with a
+    slash at the end. `folders` maps each other folder (the empty name is the
+    task's own) to the number of its entries, or to None where it can't be
+    read. `truncated` says that there were more than `MAX_FILES` files and the
+    rest is not listed.
     """
 
     files: Mapping[str, TaskFile]
     junk: tuple[str, ...]
     truncated: bool
+    folders: Mapping[str, int | None]
 
 
 def list_files(root: Path) -> Listing:
     """Walk a folder once. Linked folders are listed as links, never entered."""
     found: list[TaskFile] = []
     junk: list[str] = []
+    folders: dict[str, int | None] = {}
     truncated = False
-    for entry, path in _walk(root, junk):
+    for entry, path in _walk(root, junk, folders):
         if len(found) >= MAX_FILES:
             truncated = True
             break
@@ -185,10 +207,17 @@ def list_files(root: Path) -> Listing:
             )
         )
     found.sort(key=lambda file: file.path)
-    return Listing(files={file.path: file for file in found}, junk=tuple(sorted(junk)), truncated=truncated)
+    return Listing(
+        files={file.path: file for file in found},
+        junk=tuple(sorted(junk)),
+        truncated=truncated,
+        folders=folders,
+    )
 
 
-def _walk(root: Path, junk: list[str]) -> Iterator[tuple["os.DirEntry[str]", str]]:
+def _walk(
+    root: Path, junk: list[str], folders: dict[str, int | None]
+) -> Iterator[tuple["os.DirEntry[str]", str]]:
     pending = [("", str(root))]
     while pending:
         prefix, folder = pending.pop()
@@ -196,7 +225,9 @@ def _walk(root: Path, junk: list[str]) -> Iterator[tuple["os.DirEntry[str]", str
             with os.scandir(folder) as entries:
                 batch = list(entries)
         except OSError:
+            folders[prefix.removesuffix("/")] = None
             continue
+        folders[prefix.removesuffix("/")] = len(batch)
         for entry in batch:
             path = prefix + entry.name
             directory = entry.is_dir(follow_symlinks=False)

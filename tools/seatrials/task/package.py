@@ -13,10 +13,12 @@ from seatrials.task.files import Listing, TaskFile, content_hash, list_files
 from seatrials.task.harbor import TomlData, parse_toml, to_native_names
 from seatrials.task.native import Format, NativeView, author_path, view_of_document, view_of_harbor
 from seatrials.task.validate import Fault, load
+from seatrials.task.verifier_document import VerifierDocument, parse_verifier_document
 
 DOCUMENT: Final = "task.md"
 CONFIG: Final = "task.toml"
 INSTRUCTION: Final = "instruction.md"
+VERIFIER_DOCUMENT: Final = "verifier.md"
 
 
 class TaskPackage:
@@ -86,6 +88,13 @@ class TaskPackage:
         # A byte-order mark spoils frontmatter only; in an instruction it is one more character.
         return text, tuple(problem for problem in problems if problem.kind != "bom")
 
+    @cached_property
+    def verifier_document(self) -> VerifierDocument | None:
+        """The parsed ``verifier.md`` in the verifier's folder; None where there is none."""
+        path = f"{self.native.verifier_dir}/{VERIFIER_DOCUMENT}"
+        file = self.resolve(path)
+        return parse_verifier_document(file.read(), path=path) if file is not None else None
+
     @property
     def problems(self) -> tuple[Problem, ...]:
         """Why the task's own files could not be read as what they should be."""
@@ -115,6 +124,10 @@ class TaskPackage:
         found += [replace(fault, path=author_path(fault.path)) for fault in load(config).faults]
         return tuple(found)
 
+    def author_path(self, path: KeyPath) -> KeyPath:
+        """Return a path of the native configuration as this task's author writes it."""
+        return author_path(path) if self.document is None else path
+
     def config_line(self, path: KeyPath) -> int | None:
         """Return the line of a key in the author's file, or of the nearest one above it."""
         lines = self.document.lines if self.document is not None else self.toml.lines if self.toml else {}
@@ -139,11 +152,14 @@ class TaskPackage:
         file = self.files.get(path)
         if file is None or file.kind == "file":
             return file
-        if file.kind == "link":
-            root = os.path.realpath(self.root)
-            target = os.path.realpath(file.location)
-            if target.startswith(root + os.sep):
-                inside = Path(target).relative_to(root).as_posix()
-                found = self.files.get(inside)
-                return found if found is not None and found.kind == "file" else None
-        return None
+        end = self.link_end(file) if file.kind == "link" else None
+        found = self.files.get(end) if end is not None else None
+        return found if found is not None and found.kind == "file" else None
+
+    def link_end(self, link: TaskFile) -> str | None:
+        """Return where a link ends: a path in the folder (empty for the folder itself), None for outside."""
+        root = os.path.realpath(self.root)
+        target = os.path.realpath(link.location)
+        if target == root:
+            return ""
+        return Path(target).relative_to(root).as_posix() if target.startswith(root + os.sep) else None
