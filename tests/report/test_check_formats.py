@@ -12,7 +12,7 @@ import pytest
 from seatrials.findings import SEVERITIES, Finding, Severity
 from seatrials.report import check_github, check_json, check_sarif
 from seatrials.rules import RULES_BY_CODE
-from seatrials.rules.model import Skip, TaskReport
+from seatrials.rules.model import Skip, TaskReport, Waived
 from seatrials.rules.run import CheckReport, check
 from seatrials.task.collection import select
 
@@ -50,6 +50,7 @@ def made_up(name: str = "sum", message: str = "it is wrong", path: str = "task.m
         content_hash="",
         findings=tuple(one(severity, 7 if severity == "error" else None) for severity in SEVERITIES[::-1]),
         skipped=(Skip(code="STR104", reason="after DOC101"),),
+        waived=(Waived(finding=one("review", 9), reason=f"known {message}"),),
     )
     return CheckReport(tasks=(task,), collection_path=".", collection_findings=(one("error", None),))
 
@@ -111,7 +112,10 @@ def test_sarif_tells_rules_levels_and_places() -> None:
     assert levels == dict.fromkeys(("block", "error", "reject"), "error") | dict.fromkeys(
         ("controls", "review", "warning"), "warning"
     )
-    places = [result["locations"][0]["physicalLocation"] for result in run["results"]]
+    reasons = [item["justification"] for result in run["results"] for item in result["suppressions"]]
+    assert reasons == ["known it is wrong"]
+    counted = [result for result in run["results"] if not result["suppressions"]]
+    places = [result["locations"][0]["physicalLocation"] for result in counted]
     assert {place["artifactLocation"]["uri"] for place in places} == {"tasks/sum/task.md", "task.md"}
     assert [place["region"] for place in places if "region" in place] == [{"startLine": 7}]
     for rule in rules:
@@ -158,6 +162,17 @@ def test_github_lets_no_task_write_a_command_of_its_own() -> None:
         assert re.fullmatch(r"::(error|warning) file=[^,:]*(,line=\d+)?,title=[^,:]*::.*", command)
         assert command.isprintable()
         assert "%25d" in command
+
+
+def test_json_keeps_waived_findings_apart() -> None:
+    """A waived finding is not among the findings, and comes with the author's reason."""
+    data = check_json.as_data(made_up())
+    (waived,) = data["tasks"][0]["waived"]
+    assert waived["reason"] == "known it is wrong"
+    assert waived["line"] == 9
+    assert len(data["tasks"][0]["findings"]) == 6
+    assert data["summary"]["waived"] == 1
+    assert data["summary"]["findings"] == 7
 
 
 @pytest.mark.parametrize("of", ["json", "sarif"])

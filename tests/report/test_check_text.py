@@ -2,13 +2,14 @@
 
 import io
 import re
+from dataclasses import replace
 
 import pytest
 
 from seatrials.findings import Finding, Severity
 from seatrials.report.check_text import render
 from seatrials.report.terminal import Terminal, terminal_of
-from seatrials.rules.model import Skip, TaskReport
+from seatrials.rules.model import Skip, TaskReport, Waived
 from seatrials.rules.run import CheckReport
 
 
@@ -94,6 +95,19 @@ def test_verbose_shows_every_finding_and_what_was_skipped() -> None:
     assert text.count("error    ORA101  task.md:3: it is wrong") == 60
     assert text.count("  skipped  STR104  after DOC101") == 60
     assert "more finding" not in text
+
+
+def test_waived_findings_are_counted_and_shown_when_asked_for() -> None:
+    """What an author lets stand is in the counts, and with -v in its task, last, with the reason."""
+    waived = (Waived(finding=finding("FIL106", "review"), reason="it is about\x1b repositories"),)
+    tasks = (replace(task("calm"), waived=waived), task("bad", finding("DOC101")))
+    text = render(report(*tasks))
+    assert "FIL106" not in text
+    assert text.endswith("2 tasks checked, 1 clean: 1 error; 1 waived\n")
+    lines = render(report(*tasks), verbose=True).splitlines()
+    assert lines.index("tasks/bad") < lines.index("tasks/calm")
+    said = r"  waived   FIL106  task.md:3: it is wrong (waived: it is about\x1b repositories)"
+    assert lines[lines.index("tasks/calm") + 1] == said
 
 
 @pytest.mark.parametrize("width", [20, 40, 60, 100])

@@ -1,17 +1,16 @@
 """Check what a user named: find the tasks, see what changed, use earlier results, run the rules."""
 
-import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from seatrials.rules.cache import default_folder
-from seatrials.rules.changed import OF_THE_COLLECTION, touched
+from seatrials.rules.changed import touched
 from seatrials.rules.choice import EVERYTHING, Choice
 from seatrials.rules.model import Profile, TaskReport
 from seatrials.rules.pool import Options, check_all, processors
 from seatrials.rules.run import CheckReport, report_on
-from seatrials.task.collection import Collection, select
+from seatrials.task.collection import select
 from seatrials.vcs import changed_since
 
 
@@ -42,11 +41,7 @@ def check(request: Request, watch: Callable[[int, int], None] = lambda _, __: No
         if not concerned.collection:
             # What is said of a collection depends on all of its tasks: they are read only where it is wanted.
             tasks, collection = concerned.tasks, None
-    options = Options(
-        profile=request.profile,
-        cache=default_folder() if request.cached else None,
-        around=_around(selection.collection),
-    )
+    options = Options(profile=request.profile, cache=default_folder() if request.cached else None)
     done = 0
 
     def on_task(_: TaskReport) -> None:
@@ -59,15 +54,3 @@ def check(request: Request, watch: Callable[[int, int], None] = lambda _, __: No
     if shown is not None:
         report = replace(report, tasks=tuple(task for task in report.tasks if task.path in shown))
     return report.keeping(request.choice.keeps)
-
-
-def _around(collection: Collection | None) -> str:
-    """Return a digest of what lies outside the tasks and is seen by their rules."""
-    digest = hashlib.sha256()
-    for name in OF_THE_COLLECTION if collection is not None else ():
-        try:
-            data = (collection.root / name).read_bytes() if collection is not None else b""
-        except OSError:
-            data = b""
-        digest.update(b"%d\0" % len(data) + data)
-    return digest.hexdigest()

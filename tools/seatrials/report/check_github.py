@@ -13,7 +13,8 @@ from seatrials.rules.run import CheckReport
 
 def render(report: CheckReport, *, root: Path) -> str:
     """Return one command a finding, worst first, and the counts. `root` is the repository's."""
-    ordered = sorted(places(report, root=root), key=lambda place: place.rank)
+    found = (place for place in places(report, root=root) if place.waived is None)
+    ordered = sorted(found, key=lambda place: place.rank)
     return "".join(f"{_command(place)}\n" for place in ordered) + summary_line(report) + "\n"
 
 

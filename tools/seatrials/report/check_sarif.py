@@ -61,6 +61,10 @@ def _result(place: Place, index: dict[str, int]) -> dict[str, Any]:
     physical: dict[str, Any] = {"artifactLocation": _artifact(plain(place.path))}
     if finding.line:
         physical["region"] = {"startLine": finding.line}
+    suppressed: dict[str, Any] = {}
+    if place.waived is not None:
+        # Once one result has the key, the standard wants it on all; an empty list says that it counts.
+        suppressed = {"kind": "external", "status": "accepted", "justification": plain(place.waived)}
     properties = {"severity": finding.severity} | ({"task": plain(place.task)} if place.task else {})
     return {
         "ruleId": finding.code,
@@ -68,6 +72,7 @@ def _result(place: Place, index: dict[str, int]) -> dict[str, Any]:
         "level": place.level,
         "message": {"text": plain(finding.message)},
         "locations": [{"physicalLocation": physical}],
+        "suppressions": [suppressed] if suppressed else [],
         "properties": properties,
     }
 

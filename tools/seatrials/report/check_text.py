@@ -8,7 +8,7 @@ from typing import Final
 from seatrials.findings import SEVERITIES, Finding, Severity
 from seatrials.report.plain import plain
 from seatrials.report.terminal import Terminal
-from seatrials.rules.model import Skip
+from seatrials.rules.model import Skip, Waived
 from seatrials.rules.run import CheckReport
 
 _MANY: Final = 4
@@ -26,6 +26,7 @@ class _Group:
     name: str
     path: str
     findings: tuple[Finding, ...]
+    waived: tuple[Waived, ...] = ()
     skipped: tuple[Skip, ...] = ()
 
 
@@ -44,13 +45,15 @@ def render(report: CheckReport, *, verbose: bool = False, terminal: Terminal = _
             name=task.name,
             path=task.path,
             findings=task.findings,
+            waived=task.waived if verbose else (),
             skipped=task.skipped if verbose else (),
         )
         for task in report.tasks
     ]
     if (path := report.collection_path) is not None:
-        groups.append(_Group(name=path, path=path, findings=report.collection_findings))
-    groups = sorted((group for group in groups if group.findings), key=_badness)
+        waived = report.collection_waived if verbose else ()
+        groups.append(_Group(name=path, path=path, findings=report.collection_findings, waived=waived))
+    groups = sorted((group for group in groups if group.findings or group.waived), key=_badness)
     total = sum(len(group.findings) for group in groups)
     if verbose or total <= terminal.rows:
         blocks = [_block(group, terminal) for group in groups]
@@ -67,7 +70,9 @@ def summary_line(report: CheckReport) -> str:
     counts = report.counts()
     clean = sum(not task.findings for task in report.tasks)
     said = ", ".join(_count(counts[severity], severity) for severity in SEVERITIES if counts[severity])
-    return f"{_number(len(report.tasks), 'task')} checked, {clean:,} clean: {said or 'no findings'}"
+    waived = sum(1 for _ in report.waived())
+    said = (said or "no findings") + (f"; {waived:,} waived" if waived else "")
+    return f"{_number(len(report.tasks), 'task')} checked, {clean:,} clean: {said}"
 
 
 def _page(lines: list[str], report: CheckReport, terminal: Terminal) -> str:
@@ -133,6 +138,12 @@ def _block(group: _Group, terminal: Terminal) -> _Block:
         head, indent = _head(finding, terminal, margin=2)
         first, *rest = terminal.wrapped(f"{_place(finding)}{plain(finding.message)}", indent=indent)
         lines += [head + first, *rest]
+    for item in group.waived:
+        indent = 2 + _COLUMNS + 1 + len(item.finding.code) + 2
+        said = f"{_place(item.finding)}{plain(item.finding.message)} (waived: {plain(item.reason)})"
+        first, *rest = terminal.wrapped(said, indent=indent)
+        head = terminal.paint("faint", f"  {'waived':<{_COLUMNS}}")
+        lines += [f"{head} {item.finding.code}  {first}", *rest]
     lines += [
         terminal.paint("faint", f"  {'skipped':<{_COLUMNS}} {skip.code}  {skip.reason}")
         for skip in group.skipped
@@ -152,8 +163,9 @@ def _place(finding: Finding) -> str:
     return plain(finding.path) + (f":{finding.line}" if finding.line else "") + ": "
 
 
-def _badness(group: _Group) -> tuple[list[int], int]:
-    return sorted(_RANK[finding.severity] for finding in group.findings)[:1], -len(group.findings)
+def _badness(group: _Group) -> tuple[int, int]:
+    worst = min((_RANK[finding.severity] for finding in group.findings), default=len(_RANK))
+    return worst, -len(group.findings)
 
 
 def _number(number: int, noun: str) -> str:

@@ -19,12 +19,14 @@ class Place:
     """A finding, the task it is about (empty for the collection), and its file as the repository knows it.
 
     `path` is relative to the repository's root, with forward slashes, and
-    absolute for what lies outside of it.
+    absolute for what lies outside of it. `waived` is the author's reason
+    where the finding was waived.
     """
 
     finding: Finding
     task: str
     path: str
+    waived: str | None = None
 
     @property
     def level(self) -> Level:
@@ -43,13 +45,17 @@ def level(severity: Severity) -> Level:
 
 
 def places(report: CheckReport, *, root: Path) -> Iterator[Place]:
-    """Yield the findings with their places; `root` is the repository's."""
-    for task in report.tasks:
-        for finding in task.findings:
-            yield Place(finding=finding, task=task.name, path=_relative(task.path, finding.path, root))
-    for finding in report.collection_findings:
-        path = _relative(report.collection_path or "", finding.path, root)
-        yield Place(finding=finding, task="", path=path)
+    """Yield the findings with their places, and those that were waived; `root` is the repository's."""
+    groups = [(task.name, task.path, task.findings, task.waived) for task in report.tasks]
+    whole = report.collection_path or ""
+    for name, folder, findings, waived in (
+        *groups,
+        ("", whole, report.collection_findings, report.collection_waived),
+    ):
+        found = [(finding, None) for finding in findings] + [(item.finding, item.reason) for item in waived]
+        for finding, reason in found:
+            path = _relative(folder, finding.path, root)
+            yield Place(finding=finding, task=name, path=path, waived=reason)
 
 
 def _relative(folder: str, path: str, root: Path) -> str:

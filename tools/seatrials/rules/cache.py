@@ -64,14 +64,14 @@ def _dependencies() -> Iterable[str]:
             yield f"{bare} is not installed"
 
 
-def key(task: TaskPackage, *, profile: Profile, around: str = "") -> str:
-    """Return the digest of everything that a task's result depends on: 64 hex digits.
+def key(task: TaskPackage, *, profile: Profile) -> str:
+    """Return the digest of everything that a task's own result depends on: 64 hex digits.
 
-    `around` stands for what lies outside the task and is seen by its rules.
+    What the collection around it adds, defaults and waivers, is applied to the result later.
     """
     digest = hashlib.sha256()
     listing = task.listing
-    for part in (rule_set(), profile, around, task.name, str(listing.truncated), *listing.junk):
+    for part in (rule_set(), profile, task.name, str(listing.truncated), *listing.junk):
         digest.update(os.fsencode(part) + b"\0")
     for path, file in listing.files.items():
         said = f"\0{file.kind} {file.mode:o} {file.size} {file.blob_id} {file.unreadable}"

@@ -8,7 +8,7 @@ from pathlib import Path
 from seatrials.task.collection import MANIFEST, Selection
 from seatrials.task.package import TaskPackage
 
-OF_THE_COLLECTION = (MANIFEST, "pyproject.toml")
+_OF_THE_COLLECTION = (MANIFEST, "pyproject.toml")
 """Files that tell something of every task: defaults and waivers."""
 
 
@@ -29,7 +29,7 @@ def touched(selection: Selection, changed: AbstractSet[Path]) -> Touched:
     collection = selection.collection
     if collection is not None:
         root = Path(os.path.realpath(collection.root))
-        if any(root / name in changed for name in OF_THE_COLLECTION):
+        if any(root / name in changed for name in _OF_THE_COLLECTION):
             return Touched(tasks=selection.tasks, collection=True)
     # A file may be known by the way through a link, or by where it is.
     above = {folder for path in changed for folder in (path, *path.parents)}

@@ -36,15 +36,10 @@ _NOT_KEPT: Final = frozenset(rule.code for rule in limits.RULES)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Options:
-    """What every task of a run is checked with.
-
-    `cache` is the folder of earlier results, None for none; `around` stands
-    for what lies outside a task and is seen by its rules.
-    """
+    """What every task of a run is checked with; `cache` is the folder of earlier results, None for none."""
 
     profile: Profile = "arena"
     cache: Path | None = None
-    around: str = ""
 
 
 def processors() -> int:
@@ -239,7 +234,7 @@ def _judged(task: TaskPackage, options: Options, cache: ResultCache | None) -> t
     def known(task: TaskPackage) -> TaskReport | None:
         nonlocal name
         assert cache is not None  # noqa: S101
-        name = key(task, profile=options.profile, around=options.around)
+        name = key(task, profile=options.profile)
         found = cache.get(name, task)
         if found is not None:
             name = ""
