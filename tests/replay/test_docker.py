@@ -445,3 +445,35 @@ def _wait_for_container(engine: engines.DockerEngine, pid: int) -> None:
             return
         time.sleep(0.1)
     raise AssertionError("the run started no container")
+
+
+def test_shell_and_verify(
+    native: Callable[..., Path], tmp_path: Path, engine: engines.DockerEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A person works as the model's user without verifier or oracle, and is judged by the verifier."""
+    monkeypatch.chdir(tmp_path)
+    task = native(
+        test=PASS_IF_DONE.replace("/root/done", "/srv/work/done"), dockerfile=FROM + "WORKDIR /srv/work\n"
+    )
+
+    def command(*words: str, typed: str = "") -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            [sys.executable, "-m", "seatrials", *words],
+            input=typed, capture_output=True, text=True, check=False, timeout=120,
+        )  # fmt: skip
+
+    try:
+        look = command("shell", str(task), typed="id -un; pwd; echo $HOME; ls -d /oracle /verifier /tests\n")
+        assert look.stdout.split() == ["agent", "/srv/work", "/home/agent"]
+        again = command("shell", str(task), typed="touch done\n")
+        assert again.returncode == 0
+        judged = command("verify")
+        assert (judged.returncode, judged.stdout) == (0, "sums: reward 1\n")
+        assert command("verify", str(task)).returncode == 2
+        fresh = command("shell", str(task), "--root", typed="id -un; ls\n")
+        assert fresh.stdout.split() == ["root"]
+        assert command("verify", str(task)).returncode == 1
+    finally:
+        command("shell", str(task), "--close")
+    left = [labels for _, labels in engine.containers(engines.LABEL) if str(task) in labels.values()]
+    assert left == []

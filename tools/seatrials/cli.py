@@ -14,6 +14,8 @@ COMMANDS: Final = (
     ("new", "make a new task from the template"),
     ("check", "check tasks without running anything"),
     ("replay", "run the oracle and a no-op of tasks in Docker"),
+    ("shell", "enter a task's container as the model sees it"),
+    ("verify", "judge what was done in `seatrials shell`"),
     ("release", "stage the collection as a data set"),
     ("rules", "list the rules of check"),
     ("explain", "explain a finding's code"),

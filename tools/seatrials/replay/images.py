@@ -127,6 +127,10 @@ class Images:
                 raise
         return future.result()
 
+    def tag_of(self, spec: TrialSpec) -> str:
+        """Return the name that a task's image has on the engine."""
+        return spec.image if spec.image is not None else image_tag(environment_key(spec), self._owner)
+
     def release(self, spec: TrialSpec) -> None:
         """Take the tag of one environment away; its layers stay in the engine's build cache."""
         self._remove(image_tag(environment_key(spec), self._owner))

@@ -10,7 +10,7 @@ import math
 import re
 import shlex
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -114,11 +114,54 @@ class _Progress:
 
 def run_trial(spec: TrialSpec, kind: Kind, rerun: int, room: Room) -> Trial:
     """Run one trial and return its row. What goes wrong is in the row; nothing is raised for it."""
+    return _told(spec, kind, rerun, room, lambda progress: _run(spec, kind, room, progress))
+
+
+def open_container(spec: TrialSpec, room: Room) -> str:
+    """Start a task's container for a person and return its id: as a model finds it, nothing run yet.
+
+    Raises `TaskFailed` where it can't be brought that far.
+    """
+    progress = _Progress()
+    try:
+        with _opened(spec, room, progress, folders=()) as phases:
+            phases.begin()
+            phases.network(networks(spec)[1])
+    except _Failed as error:
+        with contextlib.suppress(EngineGone, EngineRefused):
+            room.engine.remove(progress.container)
+        raise TaskFailed(error.failure.message) from error
+    return progress.container
+
+
+def verify_open(spec: TrialSpec, room: Room, container: str) -> Trial:
+    """Run the verifier in a container that `open_container` started, and return the row.
+
+    In a task with steps it is the first step's.
+    """
+
+    def verify(progress: _Progress) -> None:
+        box = Container(room.engine, container, default_user=room.image.user)
+        phases = _Phases(spec=spec, room=room, box=box, progress=progress)
+        _, agent, verifier = networks(spec)
+        phases.online = agent == "public"
+        phases.network(verifier)
+        step = spec.steps[0]
+        progress.rewards[step.name] = phases.verify(step)
+
+    return _told(spec, "agent", 1, room, verify)
+
+
+class TaskFailed(Exception):  # noqa: N818 - reads as what happened
+    """A task's container can't be brought to where a model would start."""
+
+
+def _told(spec: TrialSpec, kind: Kind, rerun: int, room: Room, act: Callable[[_Progress], None]) -> Trial:
     progress = _Progress(notes=list(room.notes))
     began = datetime.now(UTC)
     failure: Failure | None = None
     try:
-        _run(spec, kind, room, progress)
+        act(progress)
     except _Failed as error:
         failure = error.failure
     except EngineGone as error:
@@ -182,6 +225,12 @@ def container_plan(spec: TrialSpec, room: Room, *, network: str) -> ContainerPla
     )
 
 
+def workspace(spec: TrialSpec, image: Image) -> str:
+    """Return the folder that BenchFlow lets a model work in."""
+    found = spec.workdir or image.workdir
+    return found if found not in {"", "/"} else "/root"
+
+
 def networks(spec: TrialSpec) -> tuple[Network, Network, Network]:
     """Return the network of the start, of the agent's phase and of the verifier's."""
     return spec.network, spec.agent_network or spec.network, spec.verifier_network or spec.network
@@ -201,11 +250,12 @@ def first_folders(spec: TrialSpec, kind: Kind, *, as_model: bool) -> tuple[Folde
     return (first.oracle.folder,) if first.oracle is not None else ()
 
 
-def _run(spec: TrialSpec, kind: Kind, room: Room, progress: _Progress) -> None:
-    before, agent, verifier = networks(spec)
-    public = "public" in (before, agent, verifier)
+@contextlib.contextmanager
+def _opened(
+    spec: TrialSpec, room: Room, progress: _Progress, *, folders: Sequence[Folder]
+) -> Iterator["_Phases"]:
+    public = "public" in networks(spec)
     plan = container_plan(spec, room, network=PUBLIC_NETWORK if public else "none")
-    folders = first_folders(spec, kind, as_model=room.as_model)
     clock = time.monotonic()
     try:
         with containers.started(
@@ -213,11 +263,18 @@ def _run(spec: TrialSpec, kind: Kind, room: Room, progress: _Progress) -> None:
         ) as box:
             progress.container = box.id
             progress.timings["start"] = time.monotonic() - clock
-            run = _Phases(spec=spec, kind=kind, room=room, box=box, progress=progress)
-            run.online, run.uploaded = public, bool(folders)
-            run.all(before, agent, verifier)
+            phases = _Phases(spec=spec, room=room, box=box, progress=progress)
+            phases.online, phases.uploaded = public, bool(folders)
+            yield phases
     except StartRefused as error:
         raise _start_failure(error) from error
+
+
+def _run(spec: TrialSpec, kind: Kind, room: Room, progress: _Progress) -> None:
+    folders = first_folders(spec, kind, as_model=room.as_model)
+    with _opened(spec, room, progress, folders=folders) as phases:
+        phases.kind = kind
+        phases.all()
 
 
 def _start_failure(error: EngineRefused) -> _Failed:
@@ -232,15 +289,16 @@ class _Phases:
     """The phases of one trial in its container."""
 
     spec: TrialSpec
-    kind: Kind
     room: Room
     box: Container
     progress: _Progress
+    kind: Kind = "noop"
     online: bool = False
     uploaded: bool = False
 
-    def all(self, before: Network, agent: Network, verifier: Network) -> None:
-        self._network(before)
+    def begin(self) -> None:
+        """Bring the container to where the agent's phase starts."""
+        self.network(networks(self.spec)[0])
         if self.spec.format != "harbor" and self.spec.workdir:
             self._must("mkdir -p " + shlex.quote(self.spec.workdir), user="0", what="make `sandbox.workdir`")
         if self.spec.healthcheck is not None:
@@ -249,13 +307,18 @@ class _Phases:
             self._setup_command(index, command)
         if self.room.as_model:
             self._model_user()
+
+    def all(self) -> None:
+        """Run the agent's and the verifier's phase of each step."""
+        _, agent, verifier = networks(self.spec)
+        self.begin()
         for index, step in enumerate(self.spec.steps):
             self._prepare(step, first=index == 0)
-            self._network(agent)
+            self.network(agent)
             if self.kind == "oracle" and step.oracle is not None:
                 self._agent(step)
-            self._network(verifier)
-            reward = self._verify(step)
+            self.network(verifier)
+            reward = self.verify(step)
             self.progress.rewards[step.name] = reward
             if _gated(step, reward):
                 if index + 1 < len(self.spec.steps):
@@ -263,7 +326,8 @@ class _Phases:
                     self.progress.notes.append(note)
                 break
 
-    def _network(self, wanted: Network) -> None:
+    def network(self, wanted: Network) -> None:
+        """Have the container on the network, or off it."""
         if self.online != (wanted == "public"):
             self.online = not self.online
             self.box.engine.set_network(self.box.id, on=self.online)
@@ -311,21 +375,17 @@ class _Phases:
 
     def _model_user(self) -> None:
         """Make the user that BenchFlow makes for a model, and give it what BenchFlow gives it."""
-        workspace = shlex.quote(self._workspace())
+        place = shlex.quote(workspace(self.spec, self.room.image))
         home = f"/home/{MODEL_USER}"
         self._must(
             f"id -u {MODEL_USER} >/dev/null 2>&1 || useradd -m -s /bin/bash {MODEL_USER} || exit 1\n"
-            f"mkdir -p {home} {workspace} || exit 1\n"
-            f"chown -R {MODEL_USER}:{MODEL_USER} {home} {workspace} || exit 1\n"
+            f"mkdir -p {home} {place} || exit 1\n"
+            f"chown -R {MODEL_USER}:{MODEL_USER} {home} {place} || exit 1\n"
             'for d in /output /outputs; do [ -d "$d" ] && [ ! -L "$d" ] &&'
             f' chown -R {MODEL_USER}:{MODEL_USER} "$d"; done\ntrue',
             user="0",
             what=f"make the user `{MODEL_USER}`, as BenchFlow does for a model",
         )
-
-    def _workspace(self) -> str:
-        found = self.spec.workdir or self.room.image.workdir
-        return found if found not in {"", "/"} else "/root"
 
     def _prepare(self, step: Step, *, first: bool) -> None:
         if not first:
@@ -368,7 +428,7 @@ class _Phases:
             timeout=step.agent_timeout,
             user=MODEL_USER if model else step.agent_user,
             env=env,
-            workdir=self._workspace() if model else None,
+            workdir=workspace(self.spec, self.room.image) if model else None,
         )
         self.progress.ran(_phase("agent", step), ran)
         self.progress.oracle_exit = ran.code
@@ -381,7 +441,8 @@ class _Phases:
         elif ran.code is None:
             self._vanished("agent")
 
-    def _verify(self, step: Step) -> Reward:
+    def verify(self, step: Step) -> Reward:
+        """Run a step's verifier and read its reward."""
         verifier = step.verifier
         if not self.uploaded:
             self.box.put(verifier.folder)

@@ -34,6 +34,15 @@ def render(report: ReplayReport, *, terminal: Terminal | None = None) -> str:
     return "\n".join(lines) + "\n"
 
 
+def render_attempt(trial: Trial) -> str:
+    """Return what the verifier says of a person's own attempt."""
+    lines = [f"{plain(trial.task)}: {outcome(trial)}"]
+    lines += [f"  {check.status:<7} {plain(check.name)}" for check in trial.checks]
+    if trial.reward != 1:
+        lines += _tail("verifier", trial.tail, trial.log)
+    return "\n".join(lines) + "\n"
+
+
 def tally(task: TaskReplay) -> str:
     """Return in one line what ran, what passed, and what the oracle took of what it may."""
     parts: list[str] = []
