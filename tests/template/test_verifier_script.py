@@ -53,6 +53,7 @@ JUDGED = {
     "one fails": (PASSING + "def test_b(): assert False\n", 0.0),
     "one is skipped": (PASSING + "@pytest.mark.skip\ndef test_b(): pass\n", 0.0),
     "all are skipped": ("@pytest.mark.skip\ndef test_a(): pass\n", 0.0),
+    "one skips itself": ("def test_a(): pytest.skip('no')\n", 0.0),
     "module is skipped": ("pytest.skip('no', allow_module_level=True)\n" + PASSING, 0.0),
     "fails as expected": ("@pytest.mark.xfail\ndef test_a(): assert False\n", 0.0),
     "expected failure passes": ("@pytest.mark.xfail\ndef test_a(): pass\n", 0.0),
@@ -75,10 +76,19 @@ def test_reward_is_1_only_where_every_test_ran_and_passed(sandbox, name):
     assert bool(run.failed) == (reward == 0.0)
 
 
-@pytest.mark.parametrize("call", ["os._exit(0)", "os.abort()", "os.execv('/bin/true', ['true'])"])
-def test_a_process_that_ends_early_has_not_passed(sandbox, call):
-    """Neither exit status 0 nor a signal in the middle of a test gives more than 0."""
-    (run,) = sandbox.verify(f"import os\ndef test_a(): {call}\n", BASH)
+EARLY = {
+    "exit on import": "raise SystemExit(0)\n",
+    "exit status 0": "import os\ndef test_a(): os._exit(0)\n",
+    "signal": "import os\ndef test_a(): os.abort()\n",
+    "another program": "import os\ndef test_a(): os.execv('/bin/true', ['true'])\n",
+    "a claim": "import os\ndef test_a(): os.system('printf pass >&3; kill -9 $PPID')\n",
+}
+
+
+@pytest.mark.parametrize("name", EARLY)
+def test_a_process_that_ends_early_has_not_passed(sandbox, name):
+    """Exit status 0, a signal, or a program that claims success gives 0 in the middle of a test."""
+    (run,) = sandbox.verify(EARLY[name], BASH)
     assert (run.exit_code, run.reward) == (1, 0.0), run.output
     assert "did not run to their end" in run.failed[0]["message"]
 
@@ -169,6 +179,7 @@ def test_environment():
     assert not [name for name in os.environ if name.startswith(steering)], os.environ
     assert os.environ["PATH"] == "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
     assert os.environ["OF_THE_TASK"] == "kept"
+    assert os.getcwd() == "/"
     assert not {"", "/", "/app", "/verifier"}.intersection(sys.path), sys.path
     assert subprocess.check_output(["bash", "-c", "printf mine"]) == b"mine"
 """
@@ -226,6 +237,7 @@ ATTACKS = {
     ),
     "pytest.py in the working directory": (plant("/app/pytest.py", FORGE), "", PYTEST),
     "json.py in the working directory": (plant("/app/json.py", FORGE), "", PYTEST),
+    "json.py at the root": (plant("/json.py", FORGE), "", f"bash -c 'cd / && {PYTEST}'"),
     "wave.py beside the tests": (plant("/verifier/wave.py", FORGE), "", PYTEST),
     "json.py on PYTHONPATH": (plant("/app/lib/json.py", FORGE), "PYTHONPATH=/app/lib", PYTEST),
     "sitecustomize.py on PYTHONPATH": (
