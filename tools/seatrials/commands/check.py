@@ -5,7 +5,7 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from io import TextIOWrapper
 from pathlib import Path
@@ -72,6 +72,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-cache", action="store_true", help="neither use nor keep results of earlier checks"
     )
+    parser.add_argument(
+        "--no-reuse",
+        action="store_true",
+        help="parse files that tasks share for each task anew, to measure\nwhat that is worth (with --no-cache)",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -88,6 +93,7 @@ def run(args: argparse.Namespace) -> int:
         changed=args.changed,
         jobs=args.jobs,
         cached=not args.no_cache,
+        reuse=not args.no_reuse,
     )
     with _progress() as watch:
         report = check(request, watch)
@@ -100,7 +106,7 @@ def run(args: argparse.Namespace) -> int:
         sys.stdout.reconfigure(errors="backslashreplace")
     if format_ == "text" and args.changed is not None and not report.tasks:
         sys.stdout.write(f"no task changed since `{args.changed}`\n")
-    sys.stdout.write(_rendered(report, args, format_, terminal_of(sys.stdout)))
+    sys.stdout.writelines(_rendered(report, args, format_, terminal_of(sys.stdout)))
     if report.faulty:
         sys.stdout.flush()
         print("seatrials: rules failed, see KIT102: the report is not complete", file=sys.stderr)
@@ -110,7 +116,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _rendered(
     report: "CheckReport", args: argparse.Namespace, format_: str, terminal: "Terminal | None" = None
-) -> str:
+) -> Iterable[str]:
     match format_:
         case "json":
             from seatrials.report import check_json
@@ -119,17 +125,17 @@ def _rendered(
         case "github":
             from seatrials.report import check_github
 
-            return check_github.render(report, root=_repository())
+            return [check_github.render(report, root=_repository())]
         case "sarif":
             from seatrials.report import check_sarif
             from seatrials.rules import RULES_BY_CODE
 
-            return check_sarif.render(report, rules=RULES_BY_CODE.values(), root=_repository())
+            return [check_sarif.render(report, rules=RULES_BY_CODE.values(), root=_repository())]
         case _:
             from seatrials.report import check_text
             from seatrials.report.terminal import Terminal
 
-            return check_text.render(report, verbose=args.verbose, terminal=terminal or Terminal())
+            return [check_text.render(report, verbose=args.verbose, terminal=terminal or Terminal())]
 
 
 def _repository() -> Path:
@@ -173,13 +179,13 @@ def _progress() -> Iterator[Callable[[int, int], None]]:
             print("\r\033[K", end="", file=sys.stderr, flush=True)
 
 
-def _write(path: Path, text: str) -> None:
+def _write(path: Path, pieces: Iterable[str]) -> None:
     from seatrials.errors import UsageError
 
     try:
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as stream:
-            stream.write(text)
+            stream.writelines(pieces)
         Path(temporary).chmod(0o644)
         Path(temporary).replace(path)
     except OSError as error:

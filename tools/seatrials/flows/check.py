@@ -16,7 +16,11 @@ from seatrials.vcs import changed_since
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Request:
-    """What to check and how. `changed` is a git revision; `jobs` 0 stands for one a processor."""
+    """What to check and how.
+
+    `changed` is a git revision; `jobs` 0 stands for one a processor; `cached`
+    and `reuse` are for earlier results and for what is parsed (see `Options`).
+    """
 
     targets: Sequence[str]
     profile: Profile = "arena"
@@ -24,6 +28,7 @@ class Request:
     changed: str | None = None
     jobs: int = 0
     cached: bool = True
+    reuse: bool = True
 
 
 def check(request: Request, watch: Callable[[int, int], None] = lambda _, __: None) -> CheckReport:
@@ -41,7 +46,11 @@ def check(request: Request, watch: Callable[[int, int], None] = lambda _, __: No
         if not concerned.collection:
             # What is said of a collection depends on all of its tasks: they are read only where it is wanted.
             tasks, collection = concerned.tasks, None
-    options = Options(profile=request.profile, cache=default_folder() if request.cached else None)
+    options = Options(
+        profile=request.profile,
+        cache=default_folder() if request.cached else None,
+        reuse=request.reuse,
+    )
     done = 0
 
     def on_task(_: TaskReport) -> None:

@@ -1,6 +1,7 @@
-"""A check's report as JSON; the schema is ``docs/check.schema.json``."""
+"""A check's report as JSON, written task by task; the schema is ``docs/check.schema.json``."""
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 from seatrials.findings import SEVERITIES, Finding
@@ -9,30 +10,40 @@ from seatrials.rules.model import TaskReport, Waived
 from seatrials.rules.run import CheckReport
 
 
-def as_data(report: CheckReport) -> dict[str, Any]:
-    """Return the report as plain data."""
-    counts = report.counts()
+def render(report: CheckReport) -> Iterator[str]:
+    """Yield the report as JSON text, piece by piece: memory does not grow with the number of tasks."""
+    yield '{\n  "tasks": ['
+    for number, task in enumerate(report.tasks):
+        yield ",\n    " if number else "\n    "
+        yield _text(_task(task), 4)
+    yield "\n  ]" if report.tasks else "]"
+    yield f',\n  "collection": {_text(_collection(report), 2)}'
+    yield f',\n  "summary": {_text(_summary(report), 2)}\n}}\n'
+
+
+def _text(data: Any, indent: int) -> str:
+    # Indented by hand: a line end inside a string is written as \n, so none is hit by mistake.
+    return json.dumps(data, indent=2).replace("\n", "\n" + " " * indent)
+
+
+def _collection(report: CheckReport) -> dict[str, Any]:
     path = report.collection_path
     return {
-        "tasks": [_task(task) for task in report.tasks],
-        "collection": {
-            "path": plain(path) if path is not None else None,
-            "findings": [_finding(finding) for finding in report.collection_findings],
-            "waived": [_waived(waived) for waived in report.collection_waived],
-        },
-        "summary": {
-            "tasks": len(report.tasks),
-            "tasks_with_findings": sum(bool(task.findings) for task in report.tasks),
-            "findings": sum(counts.values()),
-            "waived": sum(1 for _ in report.waived()),
-            "by_severity": {severity: counts[severity] for severity in SEVERITIES},
-        },
+        "path": plain(path) if path is not None else None,
+        "findings": [_finding(finding) for finding in report.collection_findings],
+        "waived": [_waived(waived) for waived in report.collection_waived],
     }
 
 
-def render(report: CheckReport) -> str:
-    """Return the report as JSON text."""
-    return json.dumps(as_data(report), indent=2) + "\n"
+def _summary(report: CheckReport) -> dict[str, Any]:
+    counts = report.counts()
+    return {
+        "tasks": len(report.tasks),
+        "tasks_with_findings": sum(bool(task.findings) for task in report.tasks),
+        "findings": sum(counts.values()),
+        "waived": sum(1 for _ in report.waived()),
+        "by_severity": {severity: counts[severity] for severity in SEVERITIES},
+    }
 
 
 def _task(task: TaskReport) -> dict[str, Any]:

@@ -12,17 +12,19 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import BaseContext
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Final, Literal
 
+from seatrials.findings import Finding
 from seatrials.rules import limits
 from seatrials.rules.cache import ResultCache, key
 from seatrials.rules.model import KitRule, Profile, TaskReport
 from seatrials.rules.run import check_task
+from seatrials.task.credit import Credit
 from seatrials.task.package import DOCUMENT, TaskPackage
 
 _AHEAD: Final = 16
@@ -36,10 +38,15 @@ _NOT_KEPT: Final = frozenset(rule.code for rule in limits.RULES)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Options:
-    """What every task of a run is checked with; `cache` is the folder of earlier results, None for none."""
+    """What every task of a run is checked with.
+
+    `cache` is the folder of earlier results, None for none. Without `reuse` a
+    script that several tasks share is parsed for each anew, to measure that.
+    """
 
     profile: Profile = "arena"
     cache: Path | None = None
+    reuse: bool = True
 
 
 def processors() -> int:
@@ -76,9 +83,11 @@ def check_all(
     """
     reports: list[TaskReport | None] = [None] * len(tasks)
     fresh: list[tuple[str, TaskReport]] = []
+    shared = _Shared()
     with _Crew.of(tasks, options, min(jobs, -(-len(tasks) // _PER_WORKER))) as crew:
         try:
             for index, name, report in crew.results():
+                report = shared.report(report)  # noqa: PLW2901
                 reports[index] = report
                 if name:
                     fresh.append((name, report))
@@ -87,6 +96,23 @@ def check_all(
             if options.cache is not None:
                 ResultCache(options.cache).put(fresh)
     return tuple(report for report in reports if report is not None)
+
+
+@dataclass(kw_only=True)
+class _Shared:
+    """What many reports have in common, kept once: most findings in a set of tasks are the same."""
+
+    findings: dict[Finding, Finding] = field(default_factory=dict)
+    credits: dict[str, Credit] = field(default_factory=dict)
+
+    def report(self, report: TaskReport) -> TaskReport:
+        """Return the same report, made of what is known already where it can be."""
+        credit = report.credit
+        return replace(
+            report,
+            findings=tuple(self.findings.setdefault(found, found) for found in report.findings),
+            credit=self.credits.setdefault(repr(credit), credit) if credit is not None else None,
+        )
 
 
 @dataclass(kw_only=True, eq=False)
@@ -223,8 +249,19 @@ def _work(
                 faulthandler.dump_traceback_later(last, exit=True, file=nowhere)
                 connection.send(_judged(task, options, cache))
                 faulthandler.cancel_dump_traceback_later()
+                if not options.reuse:
+                    _forget_parsed()
         except (EOFError, OSError):
             return
+
+
+def _forget_parsed() -> None:
+    for name, module in sys.modules.items():
+        if name.startswith("seatrials.parse."):
+            for value in vars(module).values():
+                # What is kept once, as a loaded grammar is, does not come from a task.
+                if hasattr(value, "cache_parameters") and value.cache_parameters()["maxsize"] != 1:
+                    value.cache_clear()
 
 
 def _judged(task: TaskPackage, options: Options, cache: ResultCache | None) -> tuple[str, TaskReport]:

@@ -1,0 +1,152 @@
+"""How long `seatrials check` takes over a set of tasks, and how much memory.
+
+    python benchmarks/check.py SET [--harbor PYTHON] [--rounds N]
+
+SET is a folder of tasks, best of some thousands; PYTHON an interpreter that has
+Harbor installed, whose `lint_task` then runs over the same tasks, in one
+process, with the rules that `harbor lint` runs by default. All is measured in
+one run: each round measures everything once, and the shortest time of the
+rounds counts, so that what else the machine does disturbs least. Times of
+`seatrials` are of the whole command, from its start to its end.
+"""
+
+import argparse
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from seatrials import __version__
+from seatrials.rules.pool import processors
+from seatrials.task.collection import select
+
+FEW = 500
+HASH = """
+import sys
+from seatrials.task.collection import select
+for task in select(sys.argv[1:]).tasks:
+    task.content_hash
+    task.forget()
+"""
+LINT = """
+import sys, time
+from pathlib import Path
+from importlib.metadata import version
+from harbor.lint import lint_task
+from harbor.lint.models import DEFAULT_RULES
+roots = [Path(line) for line in sys.stdin.read().splitlines()]
+start = time.perf_counter()
+for root in roots:
+    lint_task(root, selected_rules=set(DEFAULT_RULES))
+print(time.perf_counter() - start, version("harbor"))
+"""
+
+
+def run(*argv: str, **env: str) -> tuple[float, int]:
+    """Run a program and return its seconds and the peak of its largest process in kilobytes."""
+    start = time.perf_counter()
+    with Path(os.devnull).open("wb") as nowhere:
+        process = subprocess.Popen(argv, stdout=nowhere, env=os.environ | env)
+        _, status, usage = os.wait4(process.pid, 0)
+    code = process.returncode = os.waitstatus_to_exitcode(status)
+    if code not in {0, 1}:
+        raise SystemExit(f"`{' '.join(argv)[:200]}` ended with {code}")
+    unit = 1 if sys.platform == "linux" else 1024
+    return time.perf_counter() - start, usage.ru_maxrss // unit
+
+
+def lint(python: str, folders: list[str]) -> tuple[float, str]:
+    """Return the seconds of Harbor's lint in one process, imports not counted, and its version."""
+    done = subprocess.run(
+        [python, "-c", LINT], input="\n".join(folders), text=True, capture_output=True, check=True
+    )
+    seconds, version = done.stdout.split()
+    return float(seconds), version
+
+
+@contextmanager
+def linked(folders: list[str]) -> Iterator[str]:
+    """Give a folder with links to some tasks."""
+    with tempfile.TemporaryDirectory() as room:
+        for number, folder in enumerate(folders):
+            (Path(room) / f"{number:05d}").symlink_to(folder)
+        yield room
+
+
+def main() -> None:
+    """Measure and print a table in Markdown."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("set", metavar="SET")
+    parser.add_argument("--harbor", metavar="PYTHON", help="an interpreter that has Harbor installed")
+    parser.add_argument("--rounds", type=int, default=3, metavar="N", help="default: 3")
+    args = parser.parse_args()
+
+    folders = [str(task.root.resolve()) for task in select([args.set]).tasks]
+    times: dict[str, list[float]] = defaultdict(list)
+    peaks: dict[str, list[int]] = defaultdict(list)
+    harbor = ""
+    check = (sys.executable, "-m", "seatrials", "check", "--format", "json")
+    with linked(folders[:FEW]) as few:
+        for _ in range(args.rounds):
+            # A fresh store a round: its second run finds what its first one left.
+            with tempfile.TemporaryDirectory() as store:
+                for name, argv in {
+                    "help": (sys.executable, "-m", "seatrials", "--help"),
+                    "hash": (sys.executable, "-c", HASH, args.set),
+                    "cold": (*check, "--no-cache", args.set),
+                    "one": (*check, "--no-cache", "--jobs", "1", args.set),
+                    "again": (*check, "--no-cache", "--no-reuse", args.set),
+                    "store": (*check, args.set),
+                    "warm": (*check, args.set),
+                    "few": (*check, "--no-cache", few),
+                }.items():
+                    seconds, peak = run(*argv, XDG_CACHE_HOME=store)
+                    times[name].append(seconds)
+                    peaks[name].append(peak)
+            if args.harbor:
+                seconds, harbor = lint(args.harbor, folders)
+                times["lint"].append(seconds)
+
+    best = {name: min(values) for name, values in times.items()}
+    count = len(folders)
+    print(
+        f"seatrials {__version__}, Python {platform.python_version()}, {processors()} processors, "
+        f"{count:,} tasks, best of {args.rounds}\n"
+    )
+    print("| what | seconds | ms a task |\n| --- | ---: | ---: |")
+    for name, said in (
+        ("lint", f"Harbor {harbor}, `lint_task` in one process"),
+        ("cold", "`check`, nothing stored, all processors"),
+        ("again", "the same, identical scripts parsed again (`--no-reuse`)"),
+        ("one", "`check`, nothing stored, one worker (`--jobs 1`)"),
+        ("store", "`check`, nothing stored yet, results kept"),
+        ("warm", "`check` again, nothing changed"),
+        ("hash", "reading and hashing the files only, one process"),
+        ("help", "`seatrials --help`"),
+    ):
+        if name in best:
+            each = "" if name == "help" else f"{best[name] / count * 1000:.2f}"
+            print(f"| {said} | {best[name]:.2f} | {each} |")
+    print("\n| ratio | measured | wanted |\n| --- | ---: | ---: |")
+    if args.harbor:
+        print(f"| `check` to Harbor's lint | {best['cold'] / best['lint']:.2f} | at most 0.33 |")
+        print(f"| the same with `--no-reuse` | {best['again'] / best['lint']:.2f} | |")
+    print(f"| nothing changed to reading and hashing | {best['warm'] / best['hash']:.2f} | at most 2 |")
+    print(f"| `seatrials --help`, seconds | {best['help']:.2f} | under 0.25 |")
+    small, large = min(peaks["few"]), min(peaks["cold"])
+    print(
+        f"| peak memory, {count:,} to {min(FEW, count)} tasks | "
+        f"{large / 1024:.0f} MB / {small / 1024:.0f} MB = {large / small:.2f} | flat |"
+    )
+
+
+if __name__ == "__main__":
+    main()
