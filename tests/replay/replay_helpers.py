@@ -214,6 +214,13 @@ class FakeEngine:
         """Note the call."""
         self._check(f"network {on}")
 
+    def networks(self, label: str) -> Sequence[tuple[str, Mapping[str, str]]]:
+        """Return none."""
+        return []
+
+    def remove_network(self, network: str) -> None:
+        """Do nothing."""
+
     def abort(self) -> None:
         """Note the call."""
         self.calls.append("abort")

@@ -97,21 +97,26 @@ def test_base_images() -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "words"),
+    ("lines", "without", "old"),
     [
-        ("RUN --mount=type=cache,target=/c true", "`RUN --mount`"),
-        ("RUN <<EOF\ntrue\nEOF", "heredoc in `RUN`"),
-        ("COPY --chmod=755 a b", "`COPY --chmod`"),
-        ("COPY --chown=1:1 a b", ""),
-        ("RUN echo '<<EOF'", ""),
+        ("FROM x\nRUN --mount=type=cache,target=/c true", "`RUN --mount`", ""),
+        ("FROM x\nRUN <<EOF\ntrue\nEOF", "heredoc in `RUN`", "heredoc in `RUN`"),
+        ("# syntax=docker/dockerfile:1\nFROM x\nRUN <<EOF\ntrue\nEOF", "heredoc in `RUN`", ""),
+        ("FROM x\nCOPY --chmod=755 a b", "`COPY --chmod`", ""),
+        ("FROM x\nCOPY --link a b", "`COPY --link`", "`COPY --link`"),
+        ("FROM x\nCOPY --chown=1:1 a b", "", ""),
+        ("FROM x\nRUN echo '<<EOF'", "", ""),
     ],
 )
-def test_needs_of_buildkit(line: str, words: str) -> None:
-    """What only BuildKit knows is told before the build where it is missing."""
-    task = spec(context=files(Dockerfile=f"FROM debian:bookworm-slim\n{line}\n"))
-    found = unmet_needs(task, buildkit_installed=False)
-    assert (words in found[0]) if words else found == ()
-    assert unmet_needs(task, buildkit_installed=True) == ()
+def test_needs_of_buildkit(lines: str, without: str, old: str) -> None:
+    """What only BuildKit, or only a newer one, knows is told before the build where it is missing."""
+    task = spec(context=files(Dockerfile=lines + "\n"))
+    for words, found in (
+        (without, unmet_needs(task, buildx=False, engine="28.1.0")),
+        (old, unmet_needs(task, buildx=True, engine="20.10.24+dfsg1")),
+        ("", unmet_needs(task, buildx=True, engine="28.1.0")),
+    ):
+        assert (words in found[0]) if words else found == ()
 
 
 def test_buildx_command() -> None:

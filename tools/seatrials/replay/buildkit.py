@@ -13,12 +13,19 @@ from seatrials.parse.dockerfile import Dockerfile
 from seatrials.replay.engine import LABEL, BuildFailed
 
 _PROBE_TIMEOUT: Final = 20.0
-_BUILDKIT_FLAGS: Final = {
+OLD_ENGINE: Final = 23
+"""Engines before this have a BuildKit without what is new below, unless `# syntax=` names a newer one."""
+
+_FLAGS: Final = {
     "RUN": frozenset({"mount", "network", "security", "device"}),
-    "COPY": frozenset({"chmod", "link", "parents", "exclude"}),
-    "ADD": frozenset({"chmod", "link", "keep-git-dir", "checksum", "exclude", "unpack"}),
+    "COPY": frozenset({"chmod"}),
+    "ADD": frozenset({"chmod"}),
 }
-"""Flags that the classic builder does not know."""
+_NEW_FLAGS: Final = {
+    "COPY": frozenset({"link", "parents", "exclude"}),
+    "ADD": frozenset({"link", "keep-git-dir", "checksum", "exclude", "unpack"}),
+}
+"""Flags that the classic builder does not know, those of newer BuildKits apart."""
 
 _ERROR: Final = re.compile(r"^(?:ERROR|error): (?:failed to (?:build|solve): )*(.+)$", re.MULTILINE)
 
@@ -52,14 +59,24 @@ def build(context: IO[bytes], *, tag: str, timeout: float, log: Callable[[str], 
         raise BuildFailed(found[-1] if found else f"buildx exited with {done.code}", log=done.output)
 
 
-def needs(dockerfile: Dockerfile) -> tuple[str, ...]:
-    """Return what of a Dockerfile only BuildKit understands, in words."""
+def unmet(dockerfile: Dockerfile, *, buildx: bool, engine: str) -> tuple[str, ...]:
+    """Return what of a Dockerfile can't be built here, each with what it would take.
+
+    `buildx` says whether the plugin is installed, `engine` is the engine's version.
+    """
+    major = engine.partition(".")[0]
+    old = major.isdigit() and int(major) < OLD_ENGINE and not dockerfile.syntax
     found: dict[str, None] = {}
     for instruction in dockerfile.instructions:
+        name = instruction.name
+        flags = [flag for flag, _ in instruction.flags]
+        plain = [f"`{name} --{flag}`" for flag in flags if flag in _FLAGS.get(name, frozenset())]
+        new = [f"`{name} --{flag}`" for flag in flags if flag in _NEW_FLAGS.get(name, frozenset())]
         if instruction.heredocs:
-            found[f"a heredoc in `{instruction.name}`"] = None
-        known = _BUILDKIT_FLAGS.get(instruction.name, frozenset())
-        found.update(
-            {f"`{instruction.name} --{name}`": None for name, _ in instruction.flags if name in known}
-        )
+            new.append(f"a heredoc in `{name}`")
+        for need in [*plain, *new] if not buildx else new if old else []:
+            why = "which needs BuildKit; `docker buildx` is not installed"
+            if buildx:
+                why = f"which engine {engine} does not know; a `# syntax=` line brings a newer BuildKit"
+            found[f"`environment/Dockerfile` uses {need}, {why}"] = None
     return tuple(found)

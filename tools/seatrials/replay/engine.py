@@ -182,6 +182,12 @@ class Engine(Protocol):
     def set_network(self, container: str, *, on: bool) -> None:
         """Connect a running container to the default network, or cut it off."""
 
+    def networks(self, label: str) -> Sequence[tuple[str, Mapping[str, str]]]:
+        """Return id and labels of all networks that carry a label."""
+
+    def remove_network(self, network: str) -> None:
+        """Remove a network; nothing where it is gone, or something is still on it."""
+
     def abort(self) -> None:
         """Cut builds and downloads short that other threads wait for."""
 
@@ -501,7 +507,19 @@ class DockerEngine:
             else:
                 self._api.disconnect_container_from_network(container, PUBLIC_NETWORK, force=True)
 
+    def networks(self, label: str) -> Sequence[tuple[str, Mapping[str, str]]]:
+        """Return id and labels of all networks that carry a label."""
+        with _answers():
+            found = self._api.networks(filters={"label": label})
+        return [(str(item["Id"]), dict(item.get("Labels") or {})) for item in found]
 
+    def remove_network(self, network: str) -> None:
+        """Remove a network; nothing where it is gone, or something is still on it."""
+        with _ignoring(_NOT_FOUND, _CONFLICT, _FORBIDDEN):
+            self._api.remove_network(network)
+
+
+_FORBIDDEN: Final = 403
 _NOT_FOUND: Final = 404
 _CONFLICT: Final = 409
 

@@ -6,14 +6,14 @@ import re
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from seatrials.parse.dockerfile import Dockerfile, parse_dockerfile
-from seatrials.replay import archive, buildkit
+from seatrials.replay import archive, buildkit, compose
 from seatrials.replay.dockerignore import without_ignored
 from seatrials.replay.engine import (
     BuildFailed,
@@ -96,8 +96,16 @@ class Images:
     """The images of one run: each built once, all taken away in the end."""
 
     def __init__(
-        self, engine: Engine, *, owner: Owner, architecture: str, version: str, buildkit: bool = False
+        self,
+        engine: Engine,
+        *,
+        owner: Owner,
+        architecture: str,
+        version: str,
+        buildkit: bool = False,
+        host_env: Mapping[str, str] | None = None,
     ) -> None:
+        self._host_env = host_env or {}
         self.buildkit = buildkit
         self._engine = engine
         self._owner = owner
@@ -106,6 +114,7 @@ class Images:
         self._lock = threading.Lock()
         self._built: dict[str, Future[Built]] = {}
         self._tags: set[str] = set()
+        self._of: dict[str, set[str]] = {}
 
     def get(self, spec: TrialSpec, *, log: Path, note: Callable[[str], None] = lambda _: None) -> Built:
         """Return the image of a task's environment, building it if nobody has.
@@ -132,8 +141,10 @@ class Images:
         return spec.image if spec.image is not None else image_tag(environment_key(spec), self._owner)
 
     def release(self, spec: TrialSpec) -> None:
-        """Take the tag of one environment away; its layers stay in the engine's build cache."""
-        self._remove(image_tag(environment_key(spec), self._owner))
+        """Take the tags of one environment away; its layers stay in the engine's build cache."""
+        key = environment_key(spec)
+        for tag in (image_tag(key, self._owner), *self._of.get(key, ())):
+            self._remove(tag)
 
     def remove(self) -> None:
         """Take the tags of this run away."""
@@ -163,7 +174,14 @@ class Images:
         bases: tuple[str, ...] = ()
         try:
             bases = self._bases(spec)
-            image = self._build(spec, key, keep) if spec.image is None else self._engine.image(spec.image)
+            if spec.compose:
+                image = self._compose(spec, key, keep)
+            elif spec.image is None:
+                image = self._build(spec, key, keep)
+            else:
+                image = self._engine.image(spec.image)
+        except compose.Refused as error:
+            failure = Failure(blame=error.blame, phase="build", message=str(error))
         except BuildFailed as error:
             failure = classify_build(error, spec.build_timeout)
         except ImageUnavailable as error:
@@ -197,6 +215,29 @@ class Images:
             image = self._engine.image(name) or self._engine.pull(name, timeout=spec.build_timeout)
             known.append(image.digests[0] if image.digests else f"{name}@{image.id}")
         return tuple(known)
+
+    def _compose(self, spec: TrialSpec, key: str, note: Callable[[str], None]) -> Image:
+        """Build what a compose project builds, and return the image of its agent's service."""
+        with compose.laid_out(
+            spec,
+            name=f"seatrials-build-{key[:16]}",
+            key=key,
+            owner=self._owner,
+            labels={},
+            host_env=self._host_env,
+            cpus=None,
+            memory=None,
+        ) as project:
+            log: list[str] = []
+            try:
+                tags = compose.build(project, timeout=spec.build_timeout, log=log)
+            finally:
+                note("".join(log))
+            with self._lock:
+                self._tags.update(tags)
+                self._of.setdefault(key, set()).update(tags)
+            name = compose.main_image(project)
+        return self._engine.image(name) or self._engine.pull(name, timeout=spec.build_timeout)
 
     def _build(self, spec: TrialSpec, key: str, note: Callable[[str], None]) -> Image:
         tag = image_tag(key, self._owner)
@@ -232,11 +273,8 @@ def base_images(dockerfile: Dockerfile) -> tuple[str, ...]:
     return tuple(name for name in found if name and name != "scratch" and "$" not in name)
 
 
-def unmet_needs(spec: TrialSpec, *, buildkit_installed: bool) -> tuple[str, ...]:
+def unmet_needs(spec: TrialSpec, *, buildx: bool, engine: str) -> tuple[str, ...]:
     """Return why an environment can't be built here, told before the build."""
-    if buildkit_installed or spec.image is not None:
+    if spec.image is not None:
         return ()
-    return tuple(
-        f"`environment/Dockerfile` uses {need}, which needs BuildKit; `docker buildx` is not installed"
-        for need in buildkit.needs(dockerfile_of(spec))
-    )
+    return buildkit.unmet(dockerfile_of(spec), buildx=buildx, engine=engine)

@@ -96,6 +96,10 @@ def sweep(engine: Engine) -> int:
         if _abandoned(found):
             engine.remove(container)
             removed += 1
+    for network, found in engine.networks(LABEL):
+        if _abandoned(found):
+            engine.remove_network(network)
+            removed += 1
     for tag in engine.images():
         repository, _, rest = tag.rpartition(":")
         owner = parse(rest.partition("-")[2]) if repository == REPOSITORY else None

@@ -107,6 +107,11 @@ class _Reading:
             self.blockers.append("`verifier.sandbox` asks for a sandbox of its own; it can't be run here")
         if self.verifier.data.get("type") == "llm-judge":
             self.blockers.append("`verifier.type` is `llm-judge`, which needs a model")
+        roles = (self.agent.data.get("network_mode"), self.verifier.data.get("network_mode"))
+        if compose and any(mode is not None for mode in roles):
+            self.blockers.append(
+                "a network of its own for agent or verifier can't be had with several services"
+            )
         if not compose and self.verifier.data.get("service", "main") != "main":
             self.faults.append("`verifier.service` names a service, and there is no `docker-compose.yaml`")
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Final, Literal, Protocol
 
-from seatrials.replay import buildkit
+from seatrials.replay import buildkit, compose
 from seatrials.replay import owner as owners
 from seatrials.replay.engine import Engine, EngineGone, EngineInfo, EngineRefused, connect
 from seatrials.replay.images import Built, Images, environment_key, unmet_needs
@@ -21,7 +21,7 @@ from seatrials.replay.model import Kind, ReplayReport, TaskReplay, Trial
 from seatrials.replay.reading import spec_of
 from seatrials.replay.spec import TrialSpec, UnsetVariable, fill_env
 from seatrials.replay.store import Store, reusable
-from seatrials.replay.trial import MODEL_USER, Room, run_trial
+from seatrials.replay.trial import MODEL_USER, ComposeRoom, Room, run_trial
 from seatrials.replay.verdict import judge
 from seatrials.task.package import TaskPackage
 
@@ -49,6 +49,7 @@ class ReplayOptions:
     as_model: bool = False
     root: Path = field(default_factory=Path)
     buildkit: bool = field(default_factory=buildkit.installed)
+    compose: bool = field(default_factory=compose.installed)
     host_env: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
 
 
@@ -204,8 +205,11 @@ class _Run:
             architecture=info.architecture,
             version=info.version,
             buildkit=options.buildkit,
+            host_env=options.host_env,
         )
-        self.states = [_TaskState(spec=_checked(spec, options), key=environment_key(spec)) for spec in specs]
+        self.states = [
+            _TaskState(spec=_checked(spec, options, info), key=environment_key(spec)) for spec in specs
+        ]
         self.ready: deque[_Item] = deque()
         self.running: dict[Future[Built | Trial], _Item] = {}
         self.users: Counter[str] = Counter()
@@ -318,6 +322,9 @@ class _Run:
                 as_model=self.options.as_model and kind == "oracle",
                 notes=(f"ran with {cpus:g} of the {spec.cpus:g} CPUs declared",) if slower else (),
                 slower=slower,
+                compose=ComposeRoom(key=state.key, owner=self.owner, project=f"seatrials-{name}")
+                if spec.compose
+                else None,
             ),
         )
         self.store.append(trial)
@@ -368,6 +375,8 @@ class _Run:
             with contextlib.suppress(EngineGone, EngineRefused):
                 for container, _ in self.engine.containers(f"{owners.RUN_LABEL}={self.run}"):
                     self.engine.remove(container)
+                for network, _ in self.engine.networks(f"{owners.RUN_LABEL}={self.run}"):
+                    self.engine.remove_network(network)
             if all(future.done() for future in self.running):
                 break
             wait(self.running, timeout=_POLL)
@@ -380,7 +389,7 @@ def _needs(item: _Item) -> tuple[float, float]:
     return item.state.spec.cpus or 1.0, float(item.state.spec.memory or 0)
 
 
-def _checked(spec: TrialSpec, options: ReplayOptions) -> TrialSpec:
+def _checked(spec: TrialSpec, options: ReplayOptions, info: EngineInfo) -> TrialSpec:
     """Look up what a task needs of this machine before anything starts."""
     declared = [("sandbox.env", spec.env)]
     declared += [(f"sandbox.setup_commands[{i}].env", item.env) for i, item in enumerate(spec.setup_commands)]
@@ -388,7 +397,9 @@ def _checked(spec: TrialSpec, options: ReplayOptions) -> TrialSpec:
         declared.append(("verifier.env", step.verifier.env))
         if step.oracle is not None and "oracle" in options.kinds:
             declared.append(("oracle.env", step.oracle.env))
-    missing = list(unmet_needs(spec, buildkit_installed=options.buildkit))
+    missing = list(unmet_needs(spec, buildx=options.buildkit, engine=info.version))
+    if spec.compose and not options.compose:
+        missing.append("`environment/docker-compose.yaml` needs `docker compose`, which is not installed")
     for where, env in declared:
         try:
             fill_env(env, options.host_env, where=where)

@@ -97,7 +97,7 @@ def begin(
     has_buildkit = buildkit.installed()
     if spec.faults:
         raise RefusedError(spec.faults[0])
-    if blockers := (*spec.blockers, *unmet_needs(spec, buildkit_installed=has_buildkit)):
+    if blockers := (*spec.blockers, *unmet_needs(spec, buildx=has_buildkit, engine=info.version)):
         raise CannotJudgeError(blockers[0])
     store = Store(root)
     store.prepare()

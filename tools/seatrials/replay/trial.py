@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from seatrials import __version__
-from seatrials.replay import archive
+from seatrials.replay import archive, compose
 from seatrials.replay import container as containers
 from seatrials.replay.container import MAX_PROCESSES, Container, Ran, StartRefused
 from seatrials.replay.engine import (
@@ -29,6 +29,7 @@ from seatrials.replay.engine import (
     Image,
 )
 from seatrials.replay.model import Blame, Failure, ImageFacts, Kind, Trial
+from seatrials.replay.owner import Owner
 from seatrials.replay.reward import Check, NoReward, Reward, read_checks, read_reward
 from seatrials.replay.spec import (
     ORACLE_LOG,
@@ -77,7 +78,17 @@ class Room:
     as_model: bool = False
     notes: tuple[str, ...] = ()
     slower: bool = False
+    compose: "ComposeRoom | None" = None
     """Whether the trial gets less than declared, so that a time limit passed tells nothing of the task."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComposeRoom:
+    """What a trial of several containers needs: the environment's key, the owner of its images, a name."""
+
+    key: str
+    owner: Owner
+    project: str
 
 
 class _Failed(Exception):  # noqa: N818 - internal, says what happened
@@ -142,7 +153,7 @@ def verify_open(spec: TrialSpec, room: Room, container: str) -> Trial:
 
     def verify(progress: _Progress) -> None:
         box = Container(room.engine, container, default_user=room.image.user)
-        phases = _Phases(spec=spec, room=room, box=box, progress=progress)
+        phases = _Phases(spec=spec, room=room, boxes={"main": box}, progress=progress)
         _, agent, verifier = networks(spec)
         phases.online = agent == "public"
         phases.network(verifier)
@@ -254,20 +265,48 @@ def first_folders(spec: TrialSpec, kind: Kind, *, as_model: bool) -> tuple[Folde
 def _opened(
     spec: TrialSpec, room: Room, progress: _Progress, *, folders: Sequence[Folder]
 ) -> Iterator["_Phases"]:
-    public = "public" in networks(spec)
-    plan = container_plan(spec, room, network=PUBLIC_NETWORK if public else "none")
     clock = time.monotonic()
+    public = "public" in networks(spec)
     try:
-        with containers.started(
-            room.engine, plan, folders=folders, default_user=room.image.user, keep=room.keep
-        ) as box:
-            progress.container = box.id
+        with contextlib.ExitStack() as stack:
+            if room.compose is not None:
+                boxes = stack.enter_context(_composed(spec, room, room.compose))
+                folders = ()
+            else:
+                plan = container_plan(spec, room, network=PUBLIC_NETWORK if public else "none")
+                box = stack.enter_context(
+                    containers.started(
+                        room.engine, plan, folders=folders, default_user=room.image.user, keep=room.keep
+                    )
+                )
+                boxes = {"main": box}
+            progress.container = boxes["main"].id
             progress.timings["start"] = time.monotonic() - clock
-            phases = _Phases(spec=spec, room=room, box=box, progress=progress)
+            phases = _Phases(spec=spec, room=room, boxes=boxes, progress=progress)
             phases.online, phases.uploaded = public, bool(folders)
             yield phases
     except StartRefused as error:
         raise _start_failure(error) from error
+    except compose.Refused as error:
+        raise _Failed(error.blame, "start", str(error)) from error
+
+
+@contextlib.contextmanager
+def _composed(spec: TrialSpec, room: Room, of: ComposeRoom) -> Iterator[Mapping[str, Container]]:
+    with (
+        compose.laid_out(
+            spec,
+            name=of.project,
+            key=of.key,
+            owner=of.owner,
+            labels=room.labels,
+            host_env=room.host_env,
+            cpus=room.cpus,
+            memory=room.memory,
+        ) as project,
+        compose.started(room.engine, project, default_user=room.image.user, keep=room.keep) as boxes,
+    ):
+        yield boxes
 
 
 def _run(spec: TrialSpec, kind: Kind, room: Room, progress: _Progress) -> None:
@@ -286,15 +325,29 @@ def _start_failure(error: EngineRefused) -> _Failed:
 
 @dataclass(kw_only=True)
 class _Phases:
-    """The phases of one trial in its container."""
+    """The phases of one trial in its container, or its containers by service."""
 
     spec: TrialSpec
     room: Room
-    box: Container
+    boxes: Mapping[str, Container]
     progress: _Progress
     kind: Kind = "noop"
     online: bool = False
     uploaded: bool = False
+
+    @property
+    def box(self) -> Container:
+        """The agent's container."""
+        return self.boxes["main"]
+
+    def box_of(self, service: str, key: str) -> Container:
+        """Return a service's container."""
+        try:
+            return self.boxes[service]
+        except KeyError:
+            raise _Failed(
+                "task", "start", f"`{key}` names the service `{service}`, which there is not"
+            ) from None
 
     def begin(self) -> None:
         """Bring the container to where the agent's phase starts."""
@@ -332,8 +385,16 @@ class _Phases:
             self.online = not self.online
             self.box.engine.set_network(self.box.id, on=self.online)
 
-    def _must(self, script: str, *, user: str | None, what: str, timeout: float = 120.0) -> None:
-        result = self.box.shell(script, timeout=timeout, user=user)
+    def _must(
+        self,
+        script: str,
+        *,
+        user: str | None,
+        what: str,
+        timeout: float = 120.0,
+        box: Container | None = None,
+    ) -> None:
+        result = (box or self.box).shell(script, timeout=timeout, user=user)
         if result.code != 0:
             said = archive.last_lines(result.output, 1)
             raise _Failed("task", "setup", f"could not {what}: {said[0] if said else f'exit {result.code}'}")
@@ -361,7 +422,7 @@ class _Phases:
 
     def _setup_command(self, index: int, command: SetupCommand) -> None:
         name = f"sandbox.setup_commands[{index}]"
-        result = self.box.shell(
+        result = self.box_of(command.service, f"{name}.service").shell(
             command.command,
             timeout=command.timeout,
             user=command.user,
@@ -439,20 +500,21 @@ class _Phases:
             self.progress.limits.append(limit)
             self.box.end_processes()
         elif ran.code is None:
-            self._vanished("agent")
+            self._vanished("agent", self.box)
 
     def verify(self, step: Step) -> Reward:
         """Run a step's verifier and read its reward."""
         verifier = step.verifier
+        box = self.box_of(verifier.service, "verifier.service")
         if not self.uploaded:
-            self.box.put(verifier.folder)
+            box.put(verifier.folder)
         self.uploaded = False
         env = fill_env(verifier.env, self.room.host_env, where="verifier.env")
         clear = _before_verifier(link=verifier.link_tests, target=verifier.folder.target)
-        as_root = (verifier.user or self.room.image.user or "0") in {"0", "root", "0:0", "root:root"}
+        as_root = (verifier.user or box.default_user or "0") in {"0", "root", "0:0", "root:root"}
         if not as_root:
-            self._must(clear, user="0", what="make the verifier's folders ready")
-        ran = self.box.phase(
+            self._must(clear, user="0", what="make the verifier's folders ready", box=box)
+        ran = box.phase(
             verifier.command,
             log=VERIFIER_LOG,
             timeout=verifier.timeout,
@@ -463,10 +525,10 @@ class _Phases:
         self.progress.ran(_phase("verifier", step), ran)
         self.progress.verifier_exit = ran.code
         if ran.timed_out:
-            self.box.engine.kill(self.box.id)
+            box.engine.kill(box.id)
         elif ran.code is None:
-            self._vanished("verifier")
-        self._collect(step)
+            self._vanished("verifier", box)
+        self._collect(step, box)
         if ran.timed_out:
             limit = f"the verifier ran past `verifier.timeout_sec` ({verifier.timeout:g} s)"
             if self.room.slower:
@@ -475,9 +537,12 @@ class _Phases:
             raise _Failed("task", "verifier", limit)
         return self._reward(step, ran)
 
-    def _collect(self, step: Step) -> None:
+    def _collect(self, step: Step, box: Container) -> None:
         clock = time.monotonic()
-        harvest = self.box.logs()
+        harvest = box.logs()
+        if box is not self.box:
+            # The oracle's log stays in the agent's container.
+            self.progress.files.update(self.box.logs().files)
         prefix = f"{step.name}/" if step.name else ""
         self.progress.files.update({prefix + path: data for path, data in harvest.files.items()})
         if step.name:
@@ -526,9 +591,9 @@ class _Phases:
                 raise _Failed("machine", phase, f"{who} could not reach a server (`{said}`)")
             self.progress.notes.append(f"{who} looks for a server (`{said}`), and the task has no network")
 
-    def _vanished(self, phase: str) -> None:
+    def _vanished(self, phase: str, box: Container) -> None:
         """Tell apart why a command ended without an exit code: its container is gone, or it ended it."""
-        if self.box.engine.running(self.box.id):
+        if box.engine.running(box.id):
             return
         raise _Failed("machine", phase, "the container was ended from outside")
 

@@ -1,0 +1,153 @@
+"""Tasks of several containers."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from replay_helpers import files, spec
+
+from seatrials.replay import compose, owner
+from seatrials.replay import engine as engines
+from seatrials.replay.engine import LABEL
+from seatrials.replay.runner import ReplayOptions, replay
+from seatrials.task.package import TaskPackage
+
+ME = owner.this_process()
+Write = Callable[[Path, dict[str, str | bytes]], Path]
+
+
+def last(config: dict[str, Any], *, offline: bool = False) -> dict[str, Any]:
+    """Return our file after the task's."""
+    return compose.last_file(config, key="k", owner=ME, labels={LABEL: "trial"}, offline=offline)
+
+
+def test_first_file_gives_main_what_it_lacks() -> None:
+    """`main` is built from the environment, idles, and has the declared limits."""
+    main = compose.first_file(spec(), cpus=1.0, memory=512 * 1024**2)["services"]["main"]
+    assert main["build"] == {"context": "."}
+    assert main["command"][0] == "sh"
+    assert (main["cpus"], main["mem_limit"]) == (1.0, 512 * 1024**2)
+    named = compose.first_file(spec(image="debian:bookworm-slim"), cpus=None, memory=None)
+    assert named["services"]["main"]["image"] == "debian:bookworm-slim"
+    bare = compose.first_file(spec(context=files(compose="x")), cpus=None, memory=None)
+    assert not {"build", "image"} & set(bare["services"]["main"])
+
+
+def test_last_file_labels_everything() -> None:
+    """Every service and network of the project carries our labels; what is built gets a tag of ours."""
+    config = {
+        "services": {"main": {"build": {"context": "."}}, "db": {"image": "x"}},
+        "networks": {"back": {}, "shared": {"external": True}},
+    }
+    data = last(config, offline=True)
+    assert {name: service["labels"] for name, service in data["services"].items()} == {
+        "main": {LABEL: "trial"},
+        "db": {LABEL: "trial"},
+    }
+    assert set(data["networks"]) == {"default", "back"}
+    assert data["services"]["main"]["image"].startswith("seatrials/task:")
+    assert data["services"]["main"]["network_mode"] == "none"
+    assert "image" not in data["services"]["db"]
+    assert "network_mode" not in last(config)["services"]["main"]
+
+
+def test_log_mounts_become_volumes() -> None:
+    """The runtimes' own log folders are mounted from nowhere on this machine."""
+    mounts = [{"type": "bind", "source": "/x", "target": "/logs/verifier"}]
+    config = {"services": {"main": {"volumes": mounts}}}
+    assert compose.reaches_host(config) == ()
+    assert last(config)["services"]["main"]["volumes"] == [{"type": "volume", "target": "/logs/verifier"}]
+
+
+@pytest.mark.parametrize(
+    ("service", "words"),
+    [
+        ({"volumes": [{"type": "bind", "source": "/var/run/docker.sock", "target": "/s"}]}, "docker.sock"),
+        ({"privileged": True}, "`privileged: true`"),
+        ({"network_mode": "host"}, "`network_mode: host`"),
+        ({"pid": "host"}, "`pid: host`"),
+        ({"devices": ["/dev/kvm"]}, "`devices`"),
+        ({"cap_add": ["SYS_ADMIN"]}, "`cap_add`"),
+    ],
+)
+def test_reaching_for_this_machine_is_seen(service: dict[str, Any], words: str) -> None:
+    """A service that asks for something of this machine is named with what it asks for."""
+    found = compose.reaches_host({"services": {"db": service, "main": {"image": "x"}}})
+    assert len(found) == 1
+    assert "`db`" in found[0]
+    assert words in found[0]
+
+
+def test_argv(tmp_path: Path) -> None:
+    """Compose reads our first file, the task's, then our last, under the project's name."""
+    for name in ("first.json", compose.COMPOSE_FILE, "last.json"):
+        (tmp_path / name).write_text("{}")
+    argv = compose.Project(folder=tmp_path, name="p").argv("up")
+    assert argv == (
+        "docker", "compose", "--project-name", "p",
+        "-f", "first.json", "-f", "docker-compose.yaml", "-f", "last.json", "up",
+    )  # fmt: skip
+
+
+@pytest.fixture
+def service_task(tmp_path: Path, write: Write) -> Path:
+    """A task whose answer lies in another service, where its verifier runs."""
+    return write(
+        tmp_path / "tasks" / "service",
+        {
+            "task.md": '---\nschema_version: "1.3"\ntask: {name: a/service}\nverifier: {service: store}\n'
+            "sandbox: {env: {WORD: tide}}\n---\nPut the word into the shared folder.\n",
+            "environment/Dockerfile": "FROM debian:bookworm-slim\nWORKDIR /work\n",
+            "environment/docker-compose.yaml": "services:\n"
+            "  main:\n    volumes: ['shared:/shared', '${HOST_AGENT_LOGS_PATH}:${ENV_AGENT_LOGS_PATH}']\n"
+            "    depends_on: [store]\n"
+            "  store:\n    image: debian:bookworm-slim\n    command: sleep 3600\n"
+            "    environment: {WORD: '${WORD}'}\n    volumes: ['shared:/data']\n"
+            "volumes: {shared: {}}\n",
+            "verifier/test.sh": "#!/bin/sh\n"
+            'if [ "$(cat /data/answer)" = "$WORD" ]; then r=1; else r=0; fi\n'
+            "echo $r > /logs/verifier/reward.txt\n",
+            "oracle/solve.sh": "echo tide > /shared/answer\n",
+        },
+    )
+
+
+@pytest.mark.docker
+@pytest.mark.skipif(not compose.installed(), reason="`docker compose` is not installed")
+def test_compose_task(service_task: Path, tmp_path: Path) -> None:
+    """The agent works in `main`, the verifier judges in its service, and nothing is left of either."""
+    report = replay([TaskPackage(service_task)], ReplayOptions(root=tmp_path, jobs=2))
+    found = report.tasks[0]
+    assert (found.reasons, found.verdict) == ((), "passing")
+    engine = engines.connect()
+    try:
+        me = ME.text
+        assert [box for box, labels in engine.containers(LABEL) if labels.get(owner.OWNER_LABEL) == me] == []
+        assert [net for net, labels in engine.networks(LABEL) if labels.get(owner.OWNER_LABEL) == me] == []
+        assert [tag for tag in engine.images() if tag.endswith(me)] == []
+    finally:
+        engine.close()
+
+
+@pytest.mark.docker
+@pytest.mark.skipif(not compose.installed(), reason="`docker compose` is not installed")
+def test_compose_task_that_takes_the_socket(service_task: Path, tmp_path: Path) -> None:
+    """A task that mounts the engine's socket is not run, and that is no verdict on it."""
+    file = service_task / "environment" / "docker-compose.yaml"
+    file.write_text(file.read_text().replace("'shared:/data'", "'/var/run/docker.sock:/s'"))
+    found = replay([TaskPackage(service_task)], ReplayOptions(root=tmp_path)).tasks[0]
+    assert found.verdict == "inconclusive"
+    assert "docker.sock" in found.reasons[0]
+
+
+def test_without_compose_it_is_told_before(service_task: Path, tmp_path: Path) -> None:
+    """Without the plugin the verdict stays open, and nothing is built."""
+    from replay_helpers import FakeEngine
+
+    engine = FakeEngine()
+    options = ReplayOptions(root=tmp_path, compose=False, buildkit=False)
+    found = replay([TaskPackage(service_task)], options, connect_engine=lambda: engine).tasks[0]
+    assert found.verdict == "inconclusive"
+    assert "`docker compose`" in found.reasons[0]
+    assert "build" not in engine.calls

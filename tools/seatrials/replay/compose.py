@@ -1,0 +1,308 @@
+"""Tasks of several containers: `docker compose` with the task's file between two of ours.
+
+As BenchFlow 0.7.11 and Harbor 0.26.0 do it: ours first says what `main` is
+unless the task says otherwise, ours last has the last word on labels, limits
+and network. What would reach this machine (host folders, the host's network or
+processes, devices, privileges) is refused before anything starts.
+"""
+
+import contextlib
+import hashlib
+import json
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from seatrials import proc
+from seatrials.replay import archive
+from seatrials.replay.container import IDLE, LOG_FOLDERS, MAX_PROCESSES, Container, StartRefused
+from seatrials.replay.engine import LABEL, BuildFailed, Engine, EngineGone, EngineRefused
+from seatrials.replay.model import Blame
+from seatrials.replay.owner import Owner, image_tag
+from seatrials.replay.spec import Files, TrialSpec, fill_env
+
+MAIN: Final = "main"
+COMPOSE_FILE: Final = "docker-compose.yaml"
+_PROJECT: Final = "com.docker.compose.project"
+_SERVICE: Final = "com.docker.compose.service"
+_PROBE_TIMEOUT: Final = 20.0
+_DOWN_TIMEOUT: Final = 120.0
+_UP_TIMEOUT: Final = 600.0
+"""Seconds for the services to start and report healthy; neither runtime sets a limit of its own."""
+
+_HOST_KEYS: Final[Mapping[str, frozenset[object]]] = {
+    "network_mode": frozenset({"host"}),
+    "pid": frozenset({"host"}),
+    "ipc": frozenset({"host"}),
+    "userns_mode": frozenset({"host"}),
+    "privileged": frozenset({True}),
+}
+_LOG_MOUNTS: Final = frozenset(LOG_FOLDERS)
+
+
+class Refused(Exception):  # noqa: N818 - reads as what happened
+    """A compose file can't be used: compose does not take it, or it reaches for this machine."""
+
+    def __init__(self, message: str, *, blame: Blame = "task") -> None:
+        super().__init__(message)
+        self.blame = blame
+
+
+@dataclass(frozen=True, kw_only=True)
+class Project:
+    """One compose project on disk: the folder with the task's environment, and how to call compose on it."""
+
+    folder: Path
+    name: str
+    env: Mapping[str, str] = field(default_factory=dict)
+
+    def argv(self, *words: str) -> tuple[str, ...]:
+        """Return a compose command for this project."""
+        files = ("first.json", COMPOSE_FILE, "last.json")
+        named = tuple(part for name in files if (self.folder / name).exists() for part in ("-f", name))
+        return ("docker", "compose", "--project-name", self.name, *named, *words)
+
+    def call(self, *words: str, timeout: float) -> proc.Finished:
+        """Call compose. Raises `EngineRefused` where it can't be called or does not end."""
+        try:
+            return proc.run(self.argv(*words), timeout=timeout, cwd=self.folder, env=self.env)
+        except (proc.ProgramMissing, proc.ProgramTimedOut) as error:
+            raise EngineRefused(str(error)) from error
+
+
+def installed() -> bool:
+    """Say whether `docker compose` can be called."""
+    try:
+        return proc.run(("docker", "compose", "version"), timeout=_PROBE_TIMEOUT).ok
+    except (proc.ProgramMissing, proc.ProgramTimedOut):
+        return False
+
+
+def service_tag(key: str, service: str, owner: Owner) -> str:
+    """Return the tag of the image that a service of an environment is built into."""
+    return image_tag(hashlib.sha256(f"{key}\0{service}".encode()).hexdigest(), owner)
+
+
+def first_file(spec: TrialSpec, *, cpus: float | None, memory: int | None) -> dict[str, Any]:
+    """Return the file before the task's: what `main` is unless the task says otherwise."""
+    limits: dict[str, Any] = {}
+    if cpus is not None:
+        limits["cpus"] = cpus
+    if memory is not None:
+        limits["mem_limit"] = memory
+    source = {"image": spec.image} if spec.image is not None else {"build": {"context": "."}}
+    builds = spec.image is not None or "Dockerfile" in spec.context
+    return {"services": {MAIN: {**(source if builds else {}), "command": list(IDLE), **limits}}}
+
+
+def last_file(
+    config: Mapping[str, Any], *, key: str, owner: Owner, labels: Mapping[str, str], offline: bool
+) -> dict[str, Any]:
+    """Return the file after the task's: labels everywhere, tags for what is built, and the network."""
+    services: dict[str, Any] = {}
+    for name, service in _services(config).items():
+        entry: dict[str, Any] = {"labels": dict(labels), "pids_limit": MAX_PROCESSES}
+        if service.get("build"):
+            entry["image"] = service_tag(key, name, owner)
+            entry["build"] = {"labels": {LABEL: "image"}}
+        mounts = [mount for mount in _binds(service) if mount.get("target") in _LOG_MOUNTS]
+        if mounts:
+            # The runtimes' own log folders: here they stay in the container.
+            entry["volumes"] = [{"type": "volume", "target": mount["target"]} for mount in mounts]
+        if name == MAIN:
+            entry["command"] = list(IDLE)
+            if offline:
+                entry["network_mode"] = "none"
+        services[name] = entry
+    networks = {name: {"labels": dict(labels)} for name in {"default", *(config.get("networks") or {})}}
+    external = {name for name, net in (config.get("networks") or {}).items() if (net or {}).get("external")}
+    return {
+        "services": services,
+        "networks": {name: net for name, net in networks.items() if name not in external},
+    }
+
+
+def reaches_host(config: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return what a resolved compose file takes of this machine, in words."""
+    found: list[str] = []
+    for name, service in _services(config).items():
+        found += [
+            f"service `{name}` sets `{key}: {str(service[key]).lower()}`"
+            for key, bad in _HOST_KEYS.items()
+            if service.get(key) in bad
+        ]
+        found += [f"service `{name}` sets `{key}`" for key in ("devices", "cap_add") if service.get(key)]
+        found += [
+            f"service `{name}` mounts `{mount.get('source')}` of this machine"
+            for mount in _binds(service)
+            if mount.get("target") not in _LOG_MOUNTS
+        ]
+    return tuple(found)
+
+
+def _services(config: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    services = config.get("services")
+    return (
+        {str(k): v for k, v in services.items() if isinstance(v, dict)} if isinstance(services, dict) else {}
+    )
+
+
+def _binds(service: Mapping[str, Any]) -> list[dict[str, Any]]:
+    volumes = service.get("volumes")
+    return (
+        [item for item in volumes if isinstance(item, dict) and item.get("type") == "bind"]
+        if isinstance(volumes, list)
+        else []
+    )
+
+
+@contextlib.contextmanager
+def laid_out(  # noqa: PLR0913 - one project has this many sides
+    spec: TrialSpec,
+    *,
+    name: str,
+    key: str,
+    owner: Owner,
+    labels: Mapping[str, str],
+    host_env: Mapping[str, str],
+    cpus: float | None,
+    memory: int | None,
+) -> Iterator[Project]:
+    """Write a project's files into a folder of their own, gone afterwards.
+
+    Raises `Refused` where compose does not take the task's file, or where it
+    reaches for this machine.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="seatrials-compose-"))
+    try:
+        _write_files(spec.context, folder)
+        project = Project(
+            folder=folder,
+            name=name,
+            env={
+                **_runtime_variables(spec, folder, key, owner),
+                **fill_env(spec.env, host_env, where="sandbox.env"),
+            },
+        )
+        _write_json(folder / "first.json", first_file(spec, cpus=cpus, memory=memory))
+        config = resolve(project)
+        if MAIN not in _services(config):
+            raise Refused(f"`environment/{COMPOSE_FILE}` has no service `{MAIN}`; the agent works in it")
+        if taken := reaches_host(config):
+            raise Refused(
+                f"`environment/{COMPOSE_FILE}`: {taken[0]}; a replay gives nothing of this machine",
+                blame="machine",
+            )
+        offline = spec.network == "no-network"
+        last = last_file(config, key=key, owner=owner, labels=labels, offline=offline)
+        _write_json(folder / "last.json", last)
+        resolve(project)
+        yield project
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def resolve(project: Project) -> dict[str, Any]:
+    """Return the project's files as compose reads them together. Raises `Refused`."""
+    done = project.call("config", "--format", "json", timeout=_PROBE_TIMEOUT)
+    if not done.ok:
+        said = done.output.strip().splitlines()
+        raise Refused(f"`environment/{COMPOSE_FILE}`: {said[-1] if said else 'compose does not take it'}")
+    # Warnings come before the object on the same stream.
+    start = done.output.find("{")
+    try:
+        data = json.loads(done.output[max(start, 0) :])
+    except ValueError:
+        raise Refused(f"`environment/{COMPOSE_FILE}`: compose's answer can't be read") from None
+    return data if isinstance(data, dict) else {}
+
+
+def build(project: Project, *, timeout: float, log: list[str]) -> tuple[str, ...]:
+    """Build the images of a project and return their tags. Raises `BuildFailed`."""
+    try:
+        done = proc.run(project.argv("build"), timeout=timeout, cwd=project.folder, env=project.env)
+    except proc.ProgramTimedOut as error:
+        log.append(error.output)
+        raise BuildFailed(f"the build took over {timeout:g} s", log=error.output, timed_out=True) from error
+    except proc.ProgramMissing as error:
+        raise EngineRefused(str(error)) from error
+    log.append(done.output)
+    if not done.ok:
+        said = [line for line in done.output.splitlines() if line.strip()]
+        raise BuildFailed(said[-1] if said else "compose could not build", log=done.output)
+    return tuple(service["image"] for service in _services(resolve(project)).values() if service.get("build"))
+
+
+@contextlib.contextmanager
+def started(
+    engine: Engine, project: Project, *, default_user: str, keep: bool
+) -> Iterator[Mapping[str, Container]]:
+    """Start a project's services and give their containers by service; take all down in the end.
+
+    Raises `StartRefused`.
+    """
+    ready = False
+    try:
+        done = project.call("up", "--detach", "--wait", "--no-build", timeout=_UP_TIMEOUT)
+        boxes = {
+            labels[_SERVICE]: Container(
+                engine, container, default_user=default_user if labels[_SERVICE] == MAIN else ""
+            )
+            for container, labels in engine.containers(f"{_PROJECT}={project.name}")
+            if _SERVICE in labels
+        }
+        if not done.ok or MAIN not in boxes:
+            said = [line for line in done.output.splitlines() if line.strip()]
+            raise StartRefused(said[-1] if said else "compose started nothing")
+        engine.put(boxes[MAIN].id, archive.write_folders((), empty=LOG_FOLDERS))
+        ready = True
+        yield boxes
+    finally:
+        if not (keep and ready):
+            with contextlib.suppress(EngineGone, EngineRefused):
+                project.call("down", "--volumes", "--remove-orphans", "--timeout", "0", timeout=_DOWN_TIMEOUT)
+
+
+def main_image(project: Project) -> str:
+    """Return the image that the agent's service runs."""
+    name = _services(resolve(project))[MAIN].get("image")
+    if not isinstance(name, str):
+        raise Refused(f"`environment/{COMPOSE_FILE}`: service `{MAIN}` has neither an image nor a build")
+    return name
+
+
+def _runtime_variables(spec: TrialSpec, folder: Path, key: str, owner: Owner) -> dict[str, str]:
+    """Return the variables that BenchFlow and Harbor define for a task's compose file."""
+    memory = (spec.memory or 2048 * 1024**2) // 1024**2
+    return {
+        "MAIN_IMAGE_NAME": service_tag(key, MAIN, owner),
+        "CONTEXT_DIR": str(folder),
+        "CPUS": f"{spec.cpus or 1:g}",
+        "MEMORY": f"{memory}M",
+        **{
+            f"{side}_{name.upper()}_PATH": path
+            for name in ("verifier_logs", "agent_logs", "artifacts")
+            for side, path in (
+                ("HOST", str(folder / ".logs" / name)),
+                ("ENV", "/logs/" + name.removesuffix("_logs")),
+            )
+        },
+    }
+
+
+def _write_files(files: Files, folder: Path) -> None:
+    for path, file in files.items():
+        place = folder / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        if file.kind == "link":
+            place.symlink_to(file.read().decode("utf-8", "surrogateescape"))
+        elif file.kind == "file":
+            place.write_bytes(file.read())
+            place.chmod(file.mode)
+
+
+def _write_json(path: Path, data: Mapping[str, Any]) -> None:
+    path.write_text(json.dumps(data), encoding="utf-8")
