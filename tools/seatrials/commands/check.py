@@ -3,7 +3,6 @@
 import argparse
 import os
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -75,12 +74,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-reuse",
         action="store_true",
-        help="parse files that tasks share for each task anew, to measure\nwhat that is worth (with --no-cache)",
+        help="parse files that tasks share for each task anew,\n"
+        "to measure what that is worth (with --no-cache)",
     )
 
 
 def run(args: argparse.Namespace) -> int:
     """Check, print, and return the exit code."""
+    from seatrials.commands.output import write
     from seatrials.errors import EXIT_FINDINGS, EXIT_OK, SeatrialsError
     from seatrials.flows.check import Request, check
     from seatrials.report.terminal import terminal_of
@@ -99,7 +100,7 @@ def run(args: argparse.Namespace) -> int:
         report = check(request, watch)
     format_ = args.format
     if args.output is not None:
-        _write(args.output, _rendered(report, args, format_))
+        write(args.output, _rendered(report, args, format_))
         format_ = "text"
     if isinstance(sys.stdout, TextIOWrapper):
         # A name that the terminal's encoding lacks must not end the report.
@@ -177,16 +178,3 @@ def _progress() -> Iterator[Callable[[int, int], None]]:
     finally:
         if shown:
             print("\r\033[K", end="", file=sys.stderr, flush=True)
-
-
-def _write(path: Path, pieces: Iterable[str]) -> None:
-    from seatrials.errors import UsageError
-
-    try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as stream:
-            stream.writelines(pieces)
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(path)
-    except OSError as error:
-        raise UsageError(f"`{path}` can't be written: {error.strerror}") from error

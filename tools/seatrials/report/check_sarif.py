@@ -49,11 +49,15 @@ def _rule(rule: Rule) -> dict[str, Any]:
         "id": rule.code,
         "name": rule.check.__name__,
         "shortDescription": {"text": f"{said.title}."},
-        "fullDescription": {"text": said.why},
-        "help": {"text": said.fix, "markdown": said.fix},
+        "fullDescription": {"text": _sentence(said.why)},
+        "help": {"text": _sentence(said.fix), "markdown": _sentence(said.fix)},
         "defaultConfiguration": {"level": level(rule.severity)},
         "properties": {"severity": rule.severity, "tags": [rule.code.rstrip("0123456789").lower()]},
     }
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _result(place: Place, index: dict[str, int]) -> dict[str, Any]:
