@@ -13,7 +13,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "rules.md"
 
 
 def test_page_is_current() -> None:
-    """docs/rules.md is what the rules say; else `nox -s rules -- --format markdown --output docs/rules.md`."""
+    """The page says what the rules do: `nox -s rules -- --format markdown --output docs/rules.md`."""
     assert PAGE.read_text("utf-8") == markdown(RULES_BY_CODE.values())
 
 

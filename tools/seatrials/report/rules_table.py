@@ -9,8 +9,9 @@ _HEAD = """# Rules
 
 What `check` looks for. This page is generated: `nox -s rules -- --format markdown --output docs/rules.md`.
 
-Severities, from worst to mildest: `block`, `error`, `reject`, `controls`, `review`, `warning`. An `error` is what
-the arena's validation or BenchFlow refuses. `check` fails from `reject` on, unless `--fail-on` says otherwise.
+Severities, from worst to mildest: `block`, `error`, `reject`, `controls`, `review`, `warning`.
+An `error` is what the arena's validation or BenchFlow refuses. `check` fails from `reject` on,
+unless `--fail-on` says otherwise.
 
 """
 
