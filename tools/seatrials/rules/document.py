@@ -2,13 +2,12 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import Final
 
 from seatrials.rules.model import Hit, TaskRule
 from seatrials.rules.structure import DOCKERFILE, is_multi_step
 from seatrials.task.document import ProblemKind, dotted
-from seatrials.task.files import MAX_TEXT, TaskFile, list_files
+from seatrials.task.files import MAX_TEXT, TaskFile
 from seatrials.task.package import CONFIG, DOCUMENT, INSTRUCTION, TaskPackage
 
 MARKER: Final = "[REPLACE:"
@@ -49,16 +48,31 @@ def byte_order_mark(task: TaskPackage) -> Iterator[Hit]:
 def not_utf8(task: TaskPackage) -> Iterator[Hit]:
     """The files that the runtimes read as text are UTF-8.
 
-    Why: BenchFlow decodes `task.md`, `task.toml`, `instruction.md`, `test.sh`
-    and `solve.sh`, and its check stops at the first other byte.
+    Why: BenchFlow decodes `task.md`, `task.toml`, `instruction.md`, `test.sh`,
+    `solve.sh` and `prompts/*.md`, and its check stops at the first other byte.
 
     Fix: convert it, as in `iconv -f LATIN1 -t UTF-8`.
     """
     yield from _problems(task, "encoding")
-    for path in (f"{task.native.verifier_dir}/test.sh", "oracle/solve.sh", "solution/solve.sh"):
+    for path in _texts(task):
         file = task.resolve(path)
+        link = task.files.get(path)
+        end = task.link_end(link) if link is not None and link.kind == "link" else path
         if file is not None and file.text is None and file.size <= MAX_TEXT:
             yield Hit(path=path, line=1, message=f"`{path}` is not UTF-8; it must be")
+        elif file is None and end in task.listing.folders and not path.endswith("test.sh"):
+            yield Hit(path=path, message=f"`{path}` is a folder; it must be a text file")
+        elif file is None and link is not None and path.startswith("prompts/"):
+            yield Hit(path=path, message=f"`{path}` can't be read; it must be a text file")
+
+
+def _texts(task: TaskPackage) -> Iterator[str]:
+    """Yield the paths, beside those with problems of their own, that BenchFlow's check reads as text."""
+    yield from (f"{task.native.verifier_dir}/test.sh", "oracle/solve.sh", "solution/solve.sh")
+    if task.document is not None:
+        for path in (*task.files, *task.listing.folders):
+            if path.startswith("prompts/") and path.endswith(".md") and path.count("/") == 1:
+                yield path
 
 
 def duplicate_section(task: TaskPackage) -> Iterator[Hit]:
@@ -112,17 +126,6 @@ def _markers(files: Iterable[TaskFile]) -> Iterator[Hit]:
                 yield Hit(path=file.path, line=number, message=f"scaffold text is still there: `{said}]`")
 
 
-def _junk_of_verifier(task: TaskPackage) -> Iterator[TaskFile]:
-    """Yield what editors and caches left in the verifier's folder: BenchFlow looks there as well."""
-    for path in task.listing.junk:
-        if path.startswith(f"{task.native.verifier_dir}/"):
-            root = task.root / path
-            for below in list_files(root).files.values() if path.endswith("/") else ():
-                yield replace(below, path=f"{path}{below.path}")
-            if not path.endswith("/") and root.is_file() and not root.is_symlink():
-                yield TaskFile(path=path, kind="file", size=root.stat().st_size, mode=0, location=root)
-
-
 def _refused_with_markers(task: TaskPackage) -> dict[str, TaskFile]:
     """Return the files where BenchFlow refuses a marker, links followed, by path."""
     folder = f"{task.native.verifier_dir}/"
@@ -140,7 +143,8 @@ def scaffold_text(task: TaskPackage) -> Iterator[Hit]:
     Fix: replace each `[REPLACE: ...]` with your own text.
     """
     yield from _markers(_refused_with_markers(task).values())
-    yield from _markers(_junk_of_verifier(task))
+    # BenchFlow looks at what editors and caches left there as well.
+    yield from _markers(task.junk_below(task.native.verifier_dir))
 
 
 def scaffold_text_elsewhere(task: TaskPackage) -> Iterator[Hit]:

@@ -2,13 +2,11 @@
 
 import math
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, Final
 
 from seatrials.rules.model import Hit
 from seatrials.task.authoring import config_of
 from seatrials.task.document import Problem, decode
-from seatrials.task.files import git_blob_id
 from seatrials.task.harbor import split_extra, to_native_names
 from seatrials.task.package import CONFIG, DOCUMENT, INSTRUCTION, TaskPackage
 from seatrials.task.validate import load
@@ -20,7 +18,7 @@ def drift(task: TaskPackage) -> Iterator[Hit]:
     """Yield each difference between a native task and the Harbor layout beside it."""
     if DOCUMENT not in task.files:
         return
-    config, instruction = CONFIG in task.files, INSTRUCTION in task.files
+    config, instruction = _exists(task, CONFIG), _exists(task, INSTRUCTION)
     if config != instruction:
         there, missing = (CONFIG, INSTRUCTION) if config else (INSTRUCTION, CONFIG)
         yield Hit(
@@ -28,13 +26,21 @@ def drift(task: TaskPackage) -> Iterator[Hit]:
             message=f"`{there}` stands beside `{DOCUMENT}` without `{missing}`; delete it",
         )
     yield from _folders(task)
-    if config and not task.problems and not task.faults:
+    unread = any(problem.kind != "duplicate-key" for problem in task.problems)
+    if config and not unread and not task.faults:
         yield from _definition(task)
+
+
+def _exists(task: TaskPackage, name: str) -> bool:
+    file = task.files.get(name)
+    return name in task.listing.folders or (
+        file is not None and (file.kind != "link" or file.location.exists())
+    )
 
 
 def _folders(task: TaskPackage) -> Iterator[Hit]:
     for native, legacy in TWIN_FOLDERS:
-        if native in task.listing.folders and legacy in task.listing.folders:
+        if _exists(task, native) and _exists(task, legacy):
             ours, theirs = _contents(task, native), _contents(task, legacy)
             differ = sorted(path for path in ours | theirs if ours.get(path) != theirs.get(path))
             if differ:
@@ -43,29 +49,30 @@ def _folders(task: TaskPackage) -> Iterator[Hit]:
 
 
 def _contents(task: TaskPackage, folder: str) -> dict[str, str]:
-    """Return a git blob id for each file of a folder, what editors and caches left there included."""
+    """Return a git blob id for each file of a folder, what editors and caches left there included.
+
+    What is no folder has none, and a linked folder those of its end.
+    """
+    link = task.files.get(folder)
+    if link is not None and link.kind == "link" and not (folder := task.link_end(link) or ""):
+        return {"": link.blob_id}  # outside, where nothing is read: it differs
     prefix = f"{folder}/"
     out: dict[str, str] = {}
     for path, file in task.files.items():
         if path.startswith(prefix):
             found = task.resolve(path)
-            out[path.removeprefix(prefix)] = (found or file).blob_id
-    for path in task.listing.junk:
-        if path.startswith(prefix):
-            for below in _regular(task.root / path):
-                out[below.relative_to(task.root / folder).as_posix()] = git_blob_id(below.read_bytes())
+            if found is not None or (file.kind == "link" and task.link_end(file) is None):
+                out[path.removeprefix(prefix)] = (found or file).blob_id
+    out.update({file.path.removeprefix(prefix): file.blob_id for file in task.junk_below(folder)})
     return out
-
-
-def _regular(path: Path) -> Iterator[Path]:
-    for one in [path, *path.rglob("*")] if path.is_dir() else [path]:
-        if one.is_file() and not one.is_symlink():
-            yield one
 
 
 def _definition(task: TaskPackage) -> Iterator[Hit]:
     toml, document = task.toml, task.document
-    if toml is None or document is None:
+    if document is None:
+        return
+    if toml is None:
+        yield Hit(path=CONFIG, message=f"`{CONFIG}` can't be read; delete it")
         return
     known = split_extra(to_native_names(toml.data)[0])[0]
     theirs = load(known)
@@ -76,7 +83,9 @@ def _definition(task: TaskPackage) -> Iterator[Hit]:
     if where := _difference(load(config_of(document.frontmatter)).values, theirs.values):
         yield Hit(path=CONFIG, message=f"`{CONFIG}` and `{DOCUMENT}` differ in `{where}`; delete `{CONFIG}`")
     instruction = task.resolve(INSTRUCTION)
-    if instruction is not None:
+    if instruction is None:
+        yield Hit(path=INSTRUCTION, message=f"`{INSTRUCTION}` can't be read; delete it")
+    else:
         problems: list[Problem] = []
         text = decode(instruction.read(), INSTRUCTION, problems)
         text = "\ufeff" + text if any(problem.kind == "bom" for problem in problems) else text

@@ -41,8 +41,12 @@ def not_a_task(task: TaskPackage) -> Iterator[Hit]:
     of the Harbor pair that is missing.
     """
     files = task.files
-    if DOCUMENT in files:
-        return
+    for name in (DOCUMENT, CONFIG, INSTRUCTION):
+        if name in task.listing.folders or (name in files and task.resolve(name) is None):
+            yield Hit(path=name, message=f"`{name}` must be a file, or a link to one inside the task")
+            return
+        if name == DOCUMENT and name in files:
+            return
     if CONFIG not in files:
         yield Hit(message=f"no `{DOCUMENT}` and no `{CONFIG}`; a task needs one of them")
     elif INSTRUCTION not in files and not is_multi_step(task):
@@ -229,10 +233,21 @@ def bad_verifier_document(task: TaskPackage) -> Iterator[Hit]:
     `type`, say `script` and a `command: ./test.sh`.
     """
     document = task.verifier_document
+    path = _verifier_path(task)
+    if _is_no_file(task, path):
+        yield Hit(path=path, message=f"`{path}` must be a file, or a link to one inside the task")
     for fault in document.faults if document is not None else ():
         where = f"`{dotted(fault.path)}` " if fault.path else ""
         line = document.line(fault.path) if document is not None else None
-        yield Hit(path=_verifier_path(task), line=line, message=f"{where}{fault.says}")
+        yield Hit(path=path, line=line, message=f"{where}{fault.says}")
+
+
+def _is_no_file(task: TaskPackage, path: str) -> bool:
+    """Say whether something stands at a path, and it is no file of the task."""
+    file = task.files.get(path)
+    return path in task.listing.folders or (
+        file is not None and task.resolve(path) is None and file.location.exists()
+    )
 
 
 def _verifier_path(task: TaskPackage) -> str:
@@ -289,7 +304,10 @@ def no_verifier(task: TaskPackage) -> Iterator[Hit]:
 
     Fix: add `test.sh` to the verifier's folder.
     """
-    if task.verifier_document is None and task.native.file("verifier/test.sh") is None:
+    link = task.files.get("verifier")
+    if link is not None and link.location.exists():
+        yield Hit(path="verifier", message="`verifier` must be a folder, not a link or a file")
+    elif task.verifier_document is None and task.resolve(f"{task.native.verifier_dir}/test.sh") is None:
         if (rubric := _judge_rubric(task)) is not None and task.resolve(rubric) is not None:
             return
         folder = task.native.verifier_dir
@@ -317,6 +335,8 @@ def bad_review_rubric(task: TaskPackage) -> Iterator[Hit]:
     """
     path = f"{task.native.verifier_dir}/rubric.json"
     file = task.resolve(path)
+    if path in task.files and _is_no_file(task, path):
+        yield Hit(path=path, message=f"`{path}` must be a file, or a link to one inside the task")
     if file is not None:
         for says in review_rubric_faults(file.read()):
             yield Hit(path=path, message=says)

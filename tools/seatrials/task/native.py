@@ -5,7 +5,7 @@ BenchFlow 0.7.11, as the arena does when it validates one; for a PostTrain
 task it renames what BenchFlow renamed. `migrate` writes it, the rules read it.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, Literal
@@ -109,8 +109,10 @@ class NativeView:
         return "no-network" if sandbox.get("allow_internet") is False else "public"
 
 
-def view_of_document(document: TaskDocument, files: Mapping[str, TaskFile]) -> NativeView:
-    """Map a ``task.md``, native or PostTrain."""
+def view_of_document(
+    document: TaskDocument, files: Mapping[str, TaskFile], folders: Collection[str] = ()
+) -> NativeView:
+    """Map a ``task.md``, native or PostTrain. `folders` names those without files too."""
     config, conflicts = to_native_names(document.frontmatter)
     return NativeView(
         config=expand(config)[0],
@@ -119,12 +121,14 @@ def view_of_document(document: TaskDocument, files: Mapping[str, TaskFile]) -> N
         prompt=document.prompt,
         source="task.md",
         lines=_native_lines(document.lines),
-        **_folders(files),
+        **_folders(files, folders),
         files=files,
     )
 
 
-def view_of_harbor(toml: TomlData, instruction: str, files: Mapping[str, TaskFile]) -> NativeView:
+def view_of_harbor(
+    toml: TomlData, instruction: str, files: Mapping[str, TaskFile], folders: Collection[str] = ()
+) -> NativeView:
     """Map a ``task.toml`` and its instruction. The prompt is stripped, as the reference does."""
     config, conflicts = to_native_names(toml.data)
     config = {"schema_version": config.pop("schema_version", "1.3"), **config}
@@ -144,7 +148,7 @@ def view_of_harbor(toml: TomlData, instruction: str, files: Mapping[str, TaskFil
         prompt=instruction.strip(),
         source="task.toml",
         lines=_native_lines(toml.lines),
-        **_folders(files),
+        **_folders(files, folders),
         files=files,
     )
 
@@ -189,8 +193,10 @@ def _native_lines(lines: Mapping[KeyPath, int]) -> dict[KeyPath, int]:
     return out
 
 
-def _folders(files: Mapping[str, TaskFile]) -> dict[str, str]:
-    tops = {path.partition("/")[0] for path in files if "/" in path}
+def _folders(files: Mapping[str, TaskFile], folders: Collection[str]) -> dict[str, str]:
+    """Choose by what exists, as BenchFlow does, be it empty or a file of that name."""
+    tops = {path.partition("/")[0] for path in files if "/" in path or files[path].kind != "link"}
+    tops.update(folder for folder in folders if folder and "/" not in folder)
     return {
         "verifier_dir": "verifier" if "verifier" in tops or "tests" not in tops else "tests",
         "oracle_dir": next((name for name in ("oracle", "solution") if name in tops), ""),

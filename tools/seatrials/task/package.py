@@ -1,7 +1,7 @@
 """One task: a folder, its format, and cached views of what it holds."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -106,9 +106,9 @@ class TaskPackage:
     def native(self) -> NativeView:
         """The task as the BenchFlow package that it is or would become."""
         if self.document is not None:
-            return view_of_document(self.document, self.files)
+            return view_of_document(self.document, self.files, self.listing.folders)
         toml = self.toml or TomlData(data={}, lines={}, problems=())
-        return view_of_harbor(toml, self._instruction[0], self.files)
+        return view_of_harbor(toml, self._instruction[0], self.files, self.listing.folders)
 
     @cached_property
     def faults(self) -> tuple[Fault, ...]:
@@ -155,6 +155,25 @@ class TaskPackage:
         end = self.link_end(file) if file.kind == "link" else None
         found = self.files.get(end) if end is not None else None
         return found if found is not None and found.kind == "file" else None
+
+    def junk_below(self, folder: str) -> Iterator[TaskFile]:
+        """Yield the files that editors and caches left below a folder; of links, those inside the task."""
+        for path in self.listing.junk:
+            if path.startswith(f"{folder}/"):
+                top = self.root / path
+                for location in [top, *sorted(top.rglob("*"))] if top.is_dir() else [top]:
+                    here = location.relative_to(self.root).as_posix()
+                    found = self._junk_file(location, here)
+                    if found is not None:
+                        yield found
+
+    def _junk_file(self, location: Path, path: str) -> TaskFile | None:
+        link = location.is_symlink()
+        file = TaskFile(path=path, kind="link" if link else "file", size=0, mode=0, location=location)
+        if link:
+            end = self.files.get(self.link_end(file) or "")
+            return replace(end, path=path) if end is not None and end.kind == "file" else None
+        return replace(file, size=location.stat().st_size) if location.is_file() else None
 
     def link_end(self, link: TaskFile) -> str | None:
         """Return where a link ends: a path in the folder (empty for the folder itself), None for outside."""
