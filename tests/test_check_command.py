@@ -213,6 +213,34 @@ def test_stored_result_does_not_outlive_a_change(bad: Path, capsys: pytest.Captu
     assert check() == 1
 
 
+def test_defaults_and_waivers_hold_for_stored_results(
+    collection: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A result that was stored before is judged by the manifest and the waivers of now."""
+    monkeypatch.chdir(collection)
+    document = collection / "tasks" / "sum-column" / "task.md"
+    document.write_text(document.read_text("utf-8").replace("  license: Apache-2.0\n", ""), "utf-8")
+
+    def now() -> list[str]:
+        check("--format", "json")
+        return codes(capsys.readouterr().out)
+
+    assert now() == ["CRD102"]
+    manifest = collection / "submission.yaml"
+    before = manifest.read_text("utf-8")
+    manifest.write_text(f"{before}license: MIT\n", "utf-8")
+    assert now() == []
+    manifest.write_text(before, "utf-8")
+    (collection / "pyproject.toml").write_text(
+        '[tool.seatrials.waivers]\nCRD102 = "being settled"\n', "utf-8"
+    )
+    assert now() == []
+    assert check("-v") == 0
+    assert "waived" in capsys.readouterr().out
+    (collection / "pyproject.toml").unlink()
+    assert now() == ["CRD102"]
+
+
 def test_home_is_not_needed(bad: Path) -> None:
     """Without a home or with one that can't be written, the check is the same, only not stored."""
     assert run_check(cwd=bad, XDG_CACHE_HOME="", HOME="/dev/null").returncode == 1
