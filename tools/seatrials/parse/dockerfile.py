@@ -3,7 +3,7 @@
 Line continuations, comments within them, the `escape` and `syntax` directives,
 JSON forms, flags, heredocs and build arguments. Unlike BuildKit's, this parser
 never stops: what it can't read is a `Problem`, and the rest is still there.
-`docs/dockerfile-parser.md` says why no library does it.
+`docs/dependencies.md` says why no library does it.
 
 Source: moby/buildkit, ``frontend/dockerfile/parser`` and ``.../instructions``.
 """

@@ -8,9 +8,11 @@ from seatrials.rules import (
     credit,
     document,
     files,
+    image,
     limits,
     oracle,
     schema,
+    scripts,
     structure,
     waivers,
 )
@@ -31,7 +33,17 @@ def _in_order(rules: Iterable[TaskRule]) -> Iterator[TaskRule]:
 
 
 TASK_RULES: Final = tuple(
-    _in_order((*structure.RULES, *document.RULES, *schema.RULES, *files.RULES, *oracle.RULES))
+    _in_order(
+        (
+            *structure.RULES,
+            *document.RULES,
+            *schema.RULES,
+            *files.RULES,
+            *image.RULES,
+            *scripts.RULES,
+            *oracle.RULES,
+        )
+    )
 )
 CREDIT_RULES: Final[tuple[CreditRule, ...]] = (*credit.RULES,)
 COLLECTION_RULES: Final[tuple[CollectionRule, ...]] = (*collection.RULES,)
