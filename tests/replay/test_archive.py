@@ -7,8 +7,8 @@ from typing import IO
 import pytest
 from replay_helpers import FakeFile, files, tar_of
 
+from seatrials.parse.dockerignore import without_ignored
 from seatrials.replay import archive
-from seatrials.replay.dockerignore import without_ignored
 from seatrials.replay.spec import Folder
 
 

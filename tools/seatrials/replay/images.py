@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Final
 
 from seatrials.parse.dockerfile import Dockerfile, parse_dockerfile
+from seatrials.parse.dockerignore import without_ignored
 from seatrials.replay import archive, buildkit, compose
-from seatrials.replay.dockerignore import without_ignored
 from seatrials.replay.engine import (
     BuildFailed,
     Engine,
