@@ -85,6 +85,29 @@ def test_first_look_at_many_tasks_fits_a_screen() -> None:
     assert told + hidden == 93
 
 
+@pytest.mark.parametrize("width", [None, 50, 100])
+@pytest.mark.parametrize("rows", [10, 18, 40])
+def test_first_look_counts_what_it_leaves_out(rows: int, width: int | None) -> None:
+    """However little fits, what is told and what is said to be left out are all the findings."""
+    long = "words that wrap on a narrow terminal, " * 4
+    tasks = [
+        task("one", *[finding("FIL105", "warning", message=f"file {n}; {long}") for n in range(9)]),
+        task("two", *[finding(f"DOC1{n:02d}", message=f"line {n}; {long}") for n in range(30)]),
+        task("three", finding("STR101", message="alone")),
+    ]
+    text = render(report(*tasks), terminal=Terminal(rows=rows, width=width))
+    body, counts = text.rsplit("\n\n", 1)
+    assert counts.splitlines()[-1] == "3 tasks checked, 0 clean: 31 errors, 9 warnings"
+    assert len(body.splitlines()) <= rows
+    told = sum(
+        line.split()[0] in {"error", "warning"} and "more in this" not in line for line in body.splitlines()
+    )
+    folded = sum(int(number) for number in re.findall(r"and (\d+) more in this task", body))
+    left = re.search(r"\.\.\. and (\d+) more finding", body)
+    assert told + folded + (int(left[1]) if left else 0) == 40
+    assert told
+
+
 def test_verbose_shows_every_finding_and_what_was_skipped() -> None:
     """With -v nothing is grouped or left out, and a rule that did not run is named with the reason."""
     tasks = [

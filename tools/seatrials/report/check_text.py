@@ -1,6 +1,6 @@
 """A check's report as text for people: worst first, counts last, at most a screen unless all is asked for."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final
@@ -13,6 +13,9 @@ from seatrials.rules.run import CheckReport
 
 _MANY: Final = 4
 """Tasks from which a shared code is told once for all of them, where the whole does not fit a screen."""
+
+_SAME: Final = 3
+"""Findings of one code in one task that the first look tells one by one, where the whole does not fit."""
 
 _RANK: Final = {severity: rank for rank, severity in enumerate(SEVERITIES)}
 _COLUMNS: Final = max(map(len, SEVERITIES))
@@ -85,24 +88,27 @@ def _page(lines: list[str], report: CheckReport, terminal: Terminal) -> str:
 def _first_look(groups: list[_Group], terminal: Terminal) -> tuple[list[str], int]:
     """Return at most a screen of lines and the number of findings they tell."""
     shared = _shared(groups)
-    blocks = [_shared_block(places, terminal) for places in shared.values()]
+    lines: list[str] = []
+    told = 0
+
+    def room() -> int:
+        return terminal.rows - 1 - len(lines)
+
+    for places in shared.values():
+        block = _shared_block(places, terminal)
+        if len(block.lines) > room():
+            return lines, told
+        lines += block.lines
+        told += block.findings
     for group in groups:
         own = tuple(finding for finding in group.findings if finding.code not in shared)
         if own:
-            blocks.append(_block(replace(group, findings=own), terminal))
-    lines: list[str] = []
-    told = 0
-    for block in blocks:
-        room = terminal.rows - 1 - len(lines)
-        if len(block.lines) <= room:
-            lines += block.lines
-            told += block.findings
-        elif not lines:
-            lines += block.lines[:room]
-            told += room - 1
-            break
-        else:
-            break
+            block = _block(replace(group, findings=own), terminal, room=room(), same=_SAME)
+            if block.findings:
+                lines += block.lines
+                told += block.findings
+            if block.findings < len(own):
+                break
     return lines, told
 
 
@@ -132,12 +138,30 @@ def _shared_block(places: list[tuple[_Group, Finding]], terminal: Terminal) -> _
     return _Block(lines=tuple(lines), findings=len(places))
 
 
-def _block(group: _Group, terminal: Terminal) -> _Block:
+def _block(group: _Group, terminal: Terminal, *, room: int | None = None, same: int | None = None) -> _Block:
+    """Return what there is to tell of a task, in at most `room` lines.
+
+    Of one code at most `same` findings are told one by one, and the number of the others.
+    """
     lines = [terminal.paint("heading", plain(group.path))]
+    told = 0
+    each = Counter(finding.code for finding in group.findings)
+    seen: Counter[str] = Counter()
     for finding in sorted(group.findings, key=lambda item: (_RANK[item.severity], item.path, item.line or 0)):
+        number = 1
+        said = f"{_place(finding)}{plain(finding.message)}"
+        seen[finding.code] += 1
+        if same is not None and each[finding.code] > same + 1 and seen[finding.code] > same:
+            if seen[finding.code] > same + 1:
+                continue
+            number = each[finding.code] - same
+            said = f"and {number:,} more in this task"
         head, indent = _head(finding, terminal, margin=2)
-        first, *rest = terminal.wrapped(f"{_place(finding)}{plain(finding.message)}", indent=indent)
+        first, *rest = terminal.wrapped(said, indent=indent)
+        if room is not None and len(lines) + 1 + len(rest) > room:
+            return _Block(lines=tuple(lines), findings=told)
         lines += [head + first, *rest]
+        told += number
     for item in group.waived:
         indent = 2 + _COLUMNS + 1 + len(item.finding.code) + 2
         said = f"{_place(item.finding)}{plain(item.finding.message)} (waived: {plain(item.reason)})"
@@ -148,7 +172,7 @@ def _block(group: _Group, terminal: Terminal) -> _Block:
         terminal.paint("faint", f"  {'skipped':<{_COLUMNS}} {skip.code}  {skip.reason}")
         for skip in group.skipped
     ]
-    return _Block(lines=tuple(lines), findings=len(group.findings))
+    return _Block(lines=tuple(lines), findings=told)
 
 
 def _head(finding: Finding, terminal: Terminal, *, margin: int = 0) -> tuple[str, int]:
