@@ -65,6 +65,18 @@ def replay(session: nox.Session) -> None:
 
 
 @nox.session(python=False, default=False)
+def migrate(session: nox.Session) -> None:
+    """Turn Harbor and PostTrain tasks into native packages: nox -s migrate -- SRC --out DIR."""
+    kit(session)
+
+
+@nox.session(python=False, default=False)
+def export(session: nox.Session) -> None:
+    """Write packages as Harbor tasks: nox -s export -- SRC --out DIR."""
+    kit(session)
+
+
+@nox.session(python=False, default=False)
 def release(session: nox.Session) -> None:
     """Stage the collection as a data set: nox -s release -- --out DIR."""
     kit(session)

@@ -16,6 +16,8 @@ COMMANDS: Final = (
     ("replay", "run the oracle and a no-op of tasks in Docker"),
     ("shell", "enter a task's container as the model sees it"),
     ("verify", "judge what was done in `seatrials shell`"),
+    ("migrate", "turn Harbor and PostTrain tasks into native packages"),
+    ("export", "write packages as Harbor tasks"),
     ("release", "stage the collection as a data set"),
     ("rules", "list the rules of check"),
     ("explain", "explain a finding's code"),

@@ -1,0 +1,137 @@
+"""Turn tasks into native packages or Harbor tasks, and replay both sides where that is asked for."""
+
+import dataclasses
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+import yaml
+
+from seatrials.errors import UsageError
+from seatrials.migrate.apply import recover
+from seatrials.migrate.run import MigrationReport, Options, Outcome, Replayed, choose, turn
+from seatrials.proc import ProgramMissing, ProgramTimedOut, run
+from seatrials.replay.model import TaskReplay
+from seatrials.replay.runner import Observer, ReplayOptions, replay
+from seatrials.task.collection import MANIFEST, select
+from seatrials.task.package import TaskPackage
+
+_GIT_SECONDS: Final = 60.0
+
+
+def sources(targets: Sequence[str], *, limit: int | None, seed: int) -> list[TaskPackage]:
+    """Return the tasks that `targets` name, after finishing what an interrupted run left behind."""
+    for target in targets:
+        recover(Path(target))
+    tasks = list(select(targets).tasks)
+    if not tasks:
+        raise UsageError("no task here: a task has a `task.md` or a `task.toml`")
+    return tasks if limit is None else choose(tasks, limit, seed)
+
+
+def migrate(
+    tasks: Sequence[TaskPackage],
+    options: Options,
+    *,
+    jobs: int,
+    team_name: str = "",
+    on_task: Callable[[Outcome], None] = lambda _: None,
+) -> MigrationReport:
+    """Turn tasks; raises UsageError where that would overwrite what nobody could get back."""
+    if options.in_place and not options.force:
+        _refuse_unclean(tasks)
+    if options.out is not None:
+        _refuse_same(tasks, options.out)
+    manifest = options.out / MANIFEST if options.out is not None and team_name else None
+    if manifest is not None and manifest.exists() and not options.force:
+        raise UsageError(f"`{manifest}` is there already; leave `--team-name` out, or add `--force`")
+    report = turn(tasks, options, jobs=jobs, on_task=on_task)
+    if manifest is not None and any(not task.problem for task in report.tasks):
+        manifest.parent.mkdir(parents=True, exist_ok=True)
+        part = manifest.with_name(f".{manifest.name}.part")
+        text = yaml.safe_dump({"team_name": team_name, "track": "environments"}, sort_keys=False)
+        part.write_text(text, encoding="utf-8")
+        part.replace(manifest)
+    return report
+
+
+def _refuse_unclean(tasks: Sequence[TaskPackage]) -> None:
+    """Ask git once per folder that holds tasks; what is not committed could not be got back."""
+    for folder in sorted({task.root.resolve().parent for task in tasks}):
+        names = [task.root.resolve().name for task in tasks if task.root.resolve().parent == folder]
+        # Many names go by the folder, which may be stricter than need be.
+        paths = names if len(names) <= _MANY else ["."]
+        asked = _git("status", "--porcelain", "--ignored", "--", *paths, folder=folder)
+        if asked is None:
+            said = "is not under git, so nothing could be got back; use `--out`, or `--force`"
+            raise UsageError(f"`{folder}` {said}")
+        if asked.strip():
+            first = asked.strip().splitlines()[0][3:]
+            raise UsageError(f"`{first}` in `{folder}` is not committed; commit it first, or use `--force`")
+
+
+_MANY: Final = 500
+
+
+def _git(*words: str, folder: Path) -> str | None:
+    argv = ("git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "--no-pager", *words)
+    try:
+        done = run(argv, cwd=folder, timeout=_GIT_SECONDS)
+    except (ProgramMissing, ProgramTimedOut):
+        return None
+    return done.output if done.ok else None
+
+
+def _refuse_same(tasks: Sequence[TaskPackage], out: Path) -> None:
+    place = os.path.realpath(out / "tasks")
+    for task in tasks:
+        root = os.path.realpath(task.root)
+        if root == os.path.join(place, task.name) or (place + os.sep).startswith(root + os.sep):  # noqa: PTH118
+            said = f"would write onto `{task.label}` itself; use another folder, or `--in-place`"
+            raise UsageError(f"`{out}` {said}")
+
+
+def replayed(
+    tasks: Sequence[TaskPackage],
+    turn_them: Callable[[], MigrationReport],
+    options: ReplayOptions,
+    observer: Observer,
+) -> MigrationReport:
+    """Replay tasks, turn them, replay what came of it, and compare rewards and checks."""
+    before = dict(zip((task.label for task in tasks), replay(tasks, options, observer).tasks, strict=True))
+    report = turn_them()
+    done = [outcome for outcome in report.tasks if outcome.target]
+    after = replay([TaskPackage(Path(one.target)) for one in done], options, observer).tasks
+    found = (_compared(one.name, before[one.source], new) for one, new in zip(done, after, strict=True))
+    return dataclasses.replace(report, replays=tuple(found))
+
+
+def _compared(name: str, before: TaskReplay, after: TaskReplay) -> Replayed:
+    sides = _trials(before), _trials(after)
+    trials = [*before.trials, *after.trials]
+    return Replayed(
+        name=name,
+        before=sides[0],
+        after=sides[1],
+        judged=bool(before.trials and after.trials) and all(trial.reward is not None for trial in trials),
+        equal=sides[0] == sides[1] and _checks(before) == _checks(after),
+    )
+
+
+def _trials(task: TaskReplay) -> tuple[str, ...]:
+    if task.build is not None:
+        return (f"build: {task.build.message}",)
+    return tuple(
+        f"{trial.kind} {trial.rerun}: "
+        + (f"reward {trial.reward:g}" if trial.reward is not None else _why(trial.failure))
+        for trial in sorted(task.trials, key=lambda trial: (trial.kind, trial.rerun))
+    )
+
+
+def _why(failure: object) -> str:
+    return str(getattr(failure, "message", "no reward"))
+
+
+def _checks(task: TaskReplay) -> dict[str, tuple[int, int]]:
+    return {name: (count.runs, count.passed) for name, count in task.checks.items()}

@@ -1,0 +1,71 @@
+"""A migration as text for people: what was not turned, then the notes by kind, then the counts."""
+
+from typing import Final
+
+from seatrials.migrate.model import NOTE_KINDS
+from seatrials.migrate.run import MigrationReport
+from seatrials.report.migrate_groups import groups, number
+from seatrials.report.plain import plain
+
+_SHOWN: Final = 20
+"""Tasks that are named one by one where the whole is not asked for."""
+
+
+def render(report: MigrationReport, *, verbose: bool = False) -> str:
+    """Return the report as text; `verbose` names every task."""
+    lines: list[str] = []
+    bad = [task for task in report.tasks if task.problem]
+    shown = bad if verbose else bad[:_SHOWN]
+    lines += [f"{task.status:<12} {plain(task.source)}: {plain(task.problem)}" for task in shown]
+    if len(bad) > len(shown):
+        lines.append(f"... and {number(len(bad) - len(shown), 'more task')}; `-v` shows all")
+    if len(report.tasks) == 1 or verbose:
+        for task in report.tasks:
+            if not task.problem:
+                lines.append(f"{plain(task.source)}: {task.status}")
+                lines += [
+                    f"  {note.kind:<9} {plain(note.message)}{_look(look=note.look)}" for note in task.notes
+                ]
+    else:
+        lines += _grouped(report)
+    lines += [f"\n{plain(task.source)}\n{task.diff}" for task in report.tasks if task.diff]
+    lines += _replays(report)
+    lines.append(_counts(report))
+    return "\n".join(lines) + "\n"
+
+
+def _grouped(report: MigrationReport) -> list[str]:
+    lines: list[str] = []
+    kind = ""
+    for group in groups(report.tasks):
+        if group.kind != kind:
+            kind = group.kind
+            lines.append(f"{kind}: {NOTE_KINDS[group.kind]}")
+        such = f" (such as {plain(group.example)})" if group.tasks > 1 else f" ({plain(group.example)})"
+        lines.append(f"  {group.tasks:>5,}  {plain(group.said)}{such}{_look(look=group.look)}")
+    return lines
+
+
+def _look(*, look: bool) -> str:
+    return "  <- look" if look else ""
+
+
+def _replays(report: MigrationReport) -> list[str]:
+    lines: list[str] = []
+    for one in report.replays:
+        if one.equal and one.judged:
+            lines.append(f"replayed the same: {plain(one.name)}: {', '.join(map(plain, one.after))}")
+        else:
+            said = "replayed differently" if not one.equal else "came to no reward"
+            lines.append(f"{said}: {plain(one.name)}")
+            lines += [f"  before  {plain(line)}" for line in one.before]
+            lines += [f"  after   {plain(line)}" for line in one.after]
+    return lines
+
+
+def _counts(report: MigrationReport) -> str:
+    said = ", ".join(f"{count:,} {status}" for status, count in report.counts().items() if count)
+    done = "" if report.wrote else "; nothing written: add `--out DIR` or `--in-place`"
+    if report.direction == "harbor" and not report.wrote:
+        done = "; nothing written: add `--out DIR`"
+    return f"{number(len(report.tasks), 'task')}: {said or 'none'}{done}"
