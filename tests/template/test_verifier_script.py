@@ -294,6 +294,16 @@ def test_attack_does_not_steer_the_verdict(sandbox, name):
     ]
 
 
+def test_script_run_as_a_program_does_not_read_bash_env(sandbox):
+    """Started by its own first line, the script runs nothing that BASH_ENV names."""
+    (run,) = sandbox.verify(
+        UNSOLVED,
+        "(cd /verifier && BASH_ENV=/app/env.sh ./test.sh)",
+        before=plant("/app/env.sh", FORGE_REWARD),
+    )
+    assert (run.exit_code, run.reward, run.steered) == (0, 0.0, False), run.output
+
+
 @pytest.mark.parametrize(
     "before",
     [
