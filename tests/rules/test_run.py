@@ -116,6 +116,23 @@ def test_reading_that_raises_is_a_finding(native_task: Path, monkeypatch: pytest
     assert "reading the task: ZeroDivisionError" in report.findings[0].message
 
 
+def test_rule_tells_a_hundred_findings_and_that_there_are_more(native_task: Path) -> None:
+    """A rule that finds something without end is stopped, and the others run."""
+
+    def endless(_: TaskPackage) -> Iterator[Hit]:
+        """Never run out of findings."""
+        while True:
+            yield Hit(message="one more", path="task.md", line=1)
+
+    def hundred(_: TaskPackage) -> Iterator[Hit]:
+        """Find just as many as are told."""
+        yield from [Hit(message="one", path="task.md", line=1)] * 100
+
+    rules = (TaskRule("XXX102", "error", endless), TaskRule("XXX103", "error", hundred), FOUND)
+    found = codes(check_task(TaskPackage(native_task), rules=rules))
+    assert found == ["XXX102"] * 101 + ["XXX103"] * 100 + ["XXX101"]
+
+
 def test_collection_rule_that_raises_is_a_finding(collection: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A fault of a rule about the collection is told too, and makes the report a faulty one."""
 

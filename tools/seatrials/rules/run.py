@@ -5,12 +5,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from seatrials.findings import Finding, Severity, at_least
 from seatrials.rules import COLLECTION_RULES, TASK_RULES
 from seatrials.rules.limits import FAILED, SECONDS, TOO_LONG, OutOfTime, allowance, time_limit
-from seatrials.rules.model import Profile, Skip, TaskReport, TaskRule, Waived
+from seatrials.rules.model import Hit, Profile, Skip, TaskReport, TaskRule, Waived
 from seatrials.rules.settle import Settlement
 from seatrials.task.collection import Collection, Selection
 from seatrials.task.credit import Credit, credit_of
@@ -19,6 +19,9 @@ from seatrials.task.waivers import Waiver, waivers_of
 
 if TYPE_CHECKING:
     from seatrials.task.native import Format
+
+_MOST: Final = 100
+"""Findings of one rule in one task: a file made to have a million must not fill the report or the memory."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -187,8 +190,11 @@ def _apply(
             skipped.append(Skip(code=rule.code, reason=f"after {', '.join(sorted(blocking))}"))
             continue
         try:
-            for hit in rule.check(task):
+            for number, hit in enumerate(rule.check(task)):
                 fired.add(rule.code)
+                if number == _MOST:
+                    findings.append(rule.finding(Hit(message=f"and more of this; {_MOST} are told")))
+                    break
                 findings.append(rule.finding(hit))
         except Exception as error:  # noqa: BLE001 - one rule's fault must not hide what the others find
             findings.append(FAILED.finding(FAILED.check(f"the rule {rule.code}", error)))

@@ -11,13 +11,15 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
 
-from seatrials.task.document import KeyPath, Problem, decode
+from seatrials.task.document import MAX_DEPTH, KeyPath, Problem, decode
 from seatrials.task.schema import unknown_keys
 
 _LONG_LINE: Final = 2_000
 _NAME: Final = r"""(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')"""
 _PART: Final = re.compile(_NAME)
 _KEY: Final = re.compile(rf"\s*{_NAME}(?:\s*\.\s*{_NAME})*\s*")
+# Python's parser takes time by the square of a dotted key's parts.
+_DOTTED: Final = re.compile(rf"^[ \t]*\[{{0,2}}(?:[ \t]*{_NAME}[ \t]*\.){{{MAX_DEPTH}}}", re.MULTILINE)
 _HEADER: Final = re.compile(rf"\s*(\[\[?)({_KEY.pattern})\]\]?\s*(?:#.*)?$")
 
 
@@ -34,6 +36,9 @@ def parse_toml(raw: bytes, *, path: str = "task.toml") -> TomlData:
     """Parse the bytes of a TOML file. Never raises on their content."""
     problems: list[Problem] = []
     text = decode(raw, path, problems)
+    if (deep := _DOTTED.search(text)) is not None:
+        line = text.count("\n", 0, deep.start()) + 1
+        return _too_deep(path, line, problems)
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -51,7 +56,31 @@ def parse_toml(raw: bytes, *, path: str = "task.toml") -> TomlData:
         reason = str(error) or "it nests too deep"
         problems.append(Problem(kind="toml", path=path, line=1, message=f"`{path}` can't be read: {reason}"))
         return TomlData(data={}, lines={}, problems=tuple(problems))
+    if _nests_too_deep(data):
+        return _too_deep(path, 1, problems)
     return TomlData(data=data, lines=_lines(text, data), problems=tuple(problems))
+
+
+def _too_deep(path: str, line: int, problems: list[Problem]) -> TomlData:
+    message = f"`{path}` nests tables over {MAX_DEPTH} levels deep; it must be flatter"
+    return TomlData(
+        data={}, lines={}, problems=(*problems, Problem(kind="toml", path=path, line=line, message=message))
+    )
+
+
+def _nests_too_deep(data: Any) -> bool:
+    level = [data]
+    for _ in range(MAX_DEPTH):
+        inside: list[Any] = []
+        for value in level:
+            if isinstance(value, dict):
+                inside += value.values()
+            elif isinstance(value, list):
+                inside += value
+        if not inside:
+            return False
+        level = inside
+    return True
 
 
 def to_native_names(config: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
