@@ -11,10 +11,13 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Final
 
+import yaml
+
 from seatrials.parse.copies import Context, Copy, copies
 from seatrials.parse.dockerfile import Dockerfile, Instruction, parse_dockerfile
 from seatrials.parse.dockerignore import parse_ignore
 from seatrials.parse.shell import parse_shell
+from seatrials.rules.kept import ByListing
 from seatrials.rules.model import Hit, TaskRule
 from seatrials.rules.structure import DOCKERFILE
 from seatrials.task.files import TaskFile
@@ -42,34 +45,41 @@ def _context_files(task: TaskPackage) -> dict[str, TaskFile]:
     return {path.removeprefix(_FOLDER): file for path, file in task.files.items() if path.startswith(_FOLDER)}
 
 
-class _Same:
-    """A key that is equal to another of the same listing: a task that was read again has a new one."""
-
-    __slots__ = ("listing", "of")
-
-    def __init__(self, of: TaskPackage) -> None:
-        self.of = of
-        self.listing = of.listing
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and self.listing is other.listing
-
-    def __hash__(self) -> int:
-        return id(self.listing)
-
-
 @lru_cache(maxsize=1)
-def _facts(task: _Same) -> tuple[Context, tuple[Copy, ...]]:
-    dockerfile = _dockerfile(task.of)
-    if dockerfile is None or not any(found.name in {"COPY", "ADD"} for found in dockerfile.instructions):
+def _facts(of: ByListing) -> tuple[Context, tuple[Copy, ...]]:
+    dockerfile = _dockerfile(of.task)
+    copying = dockerfile is not None and any(
+        found.name in {"COPY", "ADD"} for found in dockerfile.instructions
+    )
+    if dockerfile is None or not copying or _has_other_context(of.task):
         return Context(files={}), ()
-    context = Context.of(_context_files(task.of))
+    context = Context.of(_context_files(of.task))
     return context, tuple(copies(dockerfile, context))
+
+
+def _has_other_context(task: TaskPackage) -> bool:
+    """Say whether a compose file builds the agent's service from another folder, or with arguments."""
+    for name in ("docker-compose.yaml", "docker-compose.yml"):
+        file = task.resolve(_FOLDER + name)
+        if file is None or b"build" not in file.read():
+            continue
+        try:
+            compose = yaml.safe_load(file.read())
+        except (yaml.YAMLError, ValueError, RecursionError):
+            return True
+        match compose:
+            case {"services": {"main": {"build": str(folder)}}}:
+                return posixpath.normpath(folder) != "."
+            case {"services": {"main": {"build": {**build}}}}:
+                return posixpath.normpath(str(build.get("context", "."))) != "." or "args" in build
+            case _:
+                pass
+    return False
 
 
 def _copies(task: TaskPackage) -> tuple[Context, tuple[Copy, ...]]:
     """Return what the Dockerfile copies; kept for the rules that ask next about the same task."""
-    return _facts(_Same(task))
+    return _facts(ByListing(task))
 
 
 def _lines(numbers: list[int]) -> str:

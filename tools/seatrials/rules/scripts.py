@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
-from seatrials.parse.dockerfile import parse_dockerfile
+from seatrials.parse.dockerfile import Instruction, parse_dockerfile
 from seatrials.parse.shell import (
     AndOr,
     Body,
@@ -27,6 +27,7 @@ from seatrials.parse.shell import (
     shebang,
     walk,
 )
+from seatrials.rules.kept import ByListing
 from seatrials.rules.model import Hit, TaskRule
 from seatrials.rules.structure import DOCKERFILE
 from seatrials.rules.verifier_facts import WRITES_REWARD, ScriptFacts, script_facts
@@ -52,21 +53,27 @@ def _test_scripts(task: TaskPackage) -> Iterator[tuple[str, TaskFile]]:
             yield folder, file
 
 
-def _facts(task: TaskPackage, folder: str, file: TaskFile) -> ScriptFacts:
+@lru_cache(maxsize=1)
+def _facts(of: ByListing) -> tuple[tuple[TaskFile, ScriptFacts], ...]:
+    """Return each test script with what is known of it."""
+    out: list[tuple[TaskFile, ScriptFacts]] = []
+    for folder, file in _test_scripts(of.task):
+        source = file.read()
+        helpers: dict[str, bool] = {}
+        for path, other in of.task.files.items():
+            if path.startswith(f"{folder}/") and other is not file and other.kind == "file":
+                name = other.name
+                if name not in helpers and name.encode("utf-8", "surrogateescape") in source:
+                    helpers[name] = _writes_reward(other)
+        out.append((file, script_facts(source, tuple(sorted(helpers.items())))))
+    return tuple(out)
+
+
+def _writes_reward(file: TaskFile) -> bool:
+    if file.size > _MAX_HELPER:
+        return False
     source = file.read()
-    helpers: dict[str, bool] = {}
-    for path, other in task.files.items():
-        if path.startswith(f"{folder}/") and other is not file and other.kind == "file":
-            name = other.name
-            if name not in helpers and name.encode("utf-8", "surrogateescape") in source:
-                helpers[name] = other.size <= _MAX_HELPER and bool(WRITES_REWARD.search(other.read()))
-    return script_facts(source, tuple(sorted(helpers.items())))
-
-
-def _endings(task: TaskPackage) -> Iterator[tuple[TaskFile, ScriptFacts]]:
-    """Yield each test script with what is known of it."""
-    for folder, file in _test_scripts(task):
-        yield file, _facts(task, folder, file)
+    return (b"eward" in source or b"EWARD" in source) and bool(WRITES_REWARD.search(source))
 
 
 def no_reward(task: TaskPackage) -> Iterator[Hit]:
@@ -78,7 +85,7 @@ def no_reward(task: TaskPackage) -> Iterator[Hit]:
 
     Fix: end `test.sh` with a line that writes `reward.txt` on every path.
     """
-    for file, facts in _endings(task):
+    for file, facts in _facts(ByListing(task)):
         if not facts.writes and not facts.opaque and not facts.script.too_large:
             message = f"nothing in `{file.path}` writes `reward.txt` or `reward.json`"
             yield Hit(path=file.path, message=message)
@@ -93,7 +100,7 @@ def ends_before_reward(task: TaskPackage) -> Iterator[Hit]:
 
     Fix: `set +e` before the check, or put it into an `if`.
     """
-    for file, facts in _endings(task):
+    for file, facts in _facts(ByListing(task)):
         lines = {
             ending.line for ending in facts.endings if ending.kind == "errexit" and not ending.state.written
         }
@@ -110,7 +117,7 @@ def leaves_before_reward(task: TaskPackage) -> Iterator[Hit]:
 
     Fix: write the reward before the `exit`.
     """
-    for file, facts in _endings(task):
+    for file, facts in _facts(ByListing(task)):
         lines = {
             ending.line
             for ending in facts.endings
@@ -128,7 +135,7 @@ def way_without_reward(task: TaskPackage) -> Iterator[Hit]:
 
     Fix: write 0 in the other branch, or before the checks.
     """
-    for file, facts in _endings(task):
+    for file, facts in _facts(ByListing(task)):
         if facts.writes and any(
             ending.kind == "end" and ending.state.checked and not ending.state.written
             for ending in facts.endings
@@ -201,7 +208,7 @@ def _is_loose(part: Comparison) -> bool:
     return part.operator == "=~" and bool(_OPEN_REGEXP.fullmatch(part.right.raw))
 
 
-_PYTHON_HINT: Final = re.compile(rb"startswith\(\s*[\"']-?\d|[\"']-?\d+(?:\.\d+)?[\"']\s+in\s")
+_PYTHON_HINTS: Final = (b"startswith(", b"' in ", b'" in ')
 _TEXT_METHODS: Final = frozenset(
     {
         "read",
@@ -222,7 +229,7 @@ _TEXT_NAMES: Final = frozenset({"stdout", "stderr", "text"})
 
 @lru_cache(maxsize=64)
 def _loose_python(source: bytes) -> tuple[tuple[int, str], ...]:
-    if not _PYTHON_HINT.search(source):
+    if not _may_be_loose(source):
         return ()
     try:
         tree = ast.parse(source)
@@ -237,6 +244,18 @@ def _loose_python(source: bytes) -> tuple[tuple[int, str], ...]:
             case _:
                 pass
     return tuple(out)
+
+
+def _may_be_loose(source: bytes) -> bool:
+    """Say, without parsing, whether a number in quotes may stand before `in` or in a `startswith`."""
+    for hint in _PYTHON_HINTS:
+        at = source.find(hint)
+        while at >= 0:
+            after = source[at + len(hint) : at + len(hint) + 2]
+            if source[at - 1 : at].isdigit() or (hint[-1:] == b"(" and after[1:].isdigit()):
+                return True
+            at = source.find(hint, at + 1)
+    return False
 
 
 def _parts(test: ast.expr) -> Iterator[ast.expr]:
@@ -489,7 +508,7 @@ def _fetches(command: Command) -> str:
     return ""
 
 
-_PATH: Final = re.compile(r"(?<=[\s`'\"(])/(?:[\w-][\w.-]*/)+[\w-][\w.-]*\.\w+(?![\w/*])")
+_PATH: Final = re.compile(r"/(?:[\w-][\w.-]*/)+[\w-][\w.-]*\.\w+(?![\w/*])")
 _WRITE: Final = re.compile(
     r"\b(?:write|save|store|place|put|create|generate|produce)s?\b(?:[^.\n]|\.(?=\S)){0,80}\Z", re.IGNORECASE
 )
@@ -497,6 +516,7 @@ _INPUT: Final = re.compile(
     r"\b(?:located|available|provided|given|from|read|input|been|was|were|is|are|exists?|contains?)\b",
     re.IGNORECASE,
 )
+_OPENS: Final = frozenset(" \t\n`'\"(")
 _BEFORE: Final = 90
 """Characters before a path in which the verb must stand."""
 
@@ -526,17 +546,18 @@ def root_only_output(task: TaskPackage) -> Iterator[Hit]:
     if not workdir or not workdir.startswith("/") or workdir == "/":
         # The base image's, which is not known here; for `/` BenchFlow takes `/root`.
         return
-    open_to_all = " ".join(
-        found.rest for found in instructions if re.search(r"\bch(?:mod|own)\b", found.rest)
-    )
+    mine = (workdir, *_WRITABLE)
     for path in dict.fromkeys(_outputs(task.native.prompt[:_MAX_PROMPT])):
-        parents = list(_parents(path))
-        if any(_is_below(path, folder) for folder in (workdir, *_WRITABLE)):
-            continue
-        if any(re.search(rf"{re.escape(parent)}(?:/?(?=[\s\"';&*]|$))", open_to_all) for parent in parents):
+        if any(_is_below(path, folder) for folder in mine) or _is_opened(path, instructions):
             continue
         message = f"`{path}` is asked for, but the user `agent` owns `{workdir}` only"
         yield Hit(path=task.native.source, message=message)
+
+
+def _is_opened(path: str, instructions: tuple[Instruction, ...]) -> bool:
+    """Say whether a `chmod` or `chown` in the Dockerfile names a folder above a path."""
+    said = " ".join(found.rest for found in instructions if "chmod" in found.rest or "chown" in found.rest)
+    return any(re.search(rf"{re.escape(parent)}(?:/?(?=[\s\"';&*]|$))", said) for parent in _parents(path))
 
 
 _MAX_PROMPT: Final = 200_000
@@ -545,6 +566,8 @@ _MAX_PROMPT: Final = 200_000
 def _outputs(prompt: str) -> Iterator[str]:
     """Yield the absolute paths of files that a prompt asks to be written, not those it says are there."""
     for match in _PATH.finditer(prompt):
+        if prompt[match.start() - 1 : match.start()] not in _OPENS:
+            continue
         verb = _WRITE.search(prompt[max(0, match.start() - _BEFORE) : match.start()])
         if verb is not None and not _INPUT.search(verb[0]):
             yield match[0]
