@@ -314,7 +314,8 @@ def _arguments(name: str, rest: str, line: int, problems: list[Problem]) -> tupl
     rest = rest.strip()
     if name in _MAYBE_JSON and rest.startswith("["):
         try:
-            value = json.loads(rest)
+            # As BuildKit does: what follows the array is passed over.
+            value, _ = json.JSONDecoder().raw_decode(rest)
         except (ValueError, RecursionError):
             value = None
         if isinstance(value, list):
@@ -510,18 +511,22 @@ def expand(word: str, known: Mapping[str, str | None], escape: str = "\\") -> st
 
 
 _MAX_NESTING: Final = 20
+_MAX_VALUE: Final = 32_768
+"""Characters of a value; one that grew beyond (`ENV A=$A$A`, again and again) is not known."""
 
 
 def _expand(word: str, known: Mapping[str, str | None], escape: str, depth: int) -> str | None:
     out: list[str] = []
     quote = ""
+    size = 0
     at = 0
     while at < len(word):
         char = word[at]
         at += 1
         if char == "$" and quote != "'":
             value, at = _variable(word, at, known, escape, depth)
-            if value is None:
+            size += len(value or "")
+            if value is None or size > _MAX_VALUE:
                 return None
             out.append(value)
         elif char == escape and quote != "'":

@@ -590,6 +590,7 @@ def _resolve(raw: str, variables: Mapping[str, str], depth: int) -> str:
         return raw
     out: list[str] = []
     quote = ""
+    size = 0
     at = 0
     while at < len(raw):
         char = raw[at]
@@ -603,6 +604,9 @@ def _resolve(raw: str, variables: Mapping[str, str], depth: int) -> str:
             quote = char
         elif char == "$" and quote != "'":
             text, at = _expansion(raw, at, variables, depth)
+            size += len(text)
+            if size > _MAX_WORD:
+                return raw
             out.append(text)
         else:
             out.append(char)
