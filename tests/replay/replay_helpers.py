@@ -11,7 +11,6 @@ from seatrials.replay.engine import (
     ContainerPlan,
     EngineGone,
     EngineInfo,
-    ExecResult,
     Image,
 )
 from seatrials.replay.spec import Folder, Oracle, Step, TrialSpec, Verifier
@@ -86,12 +85,32 @@ Logs = Mapping[str, bytes]
 
 
 @dataclass
+class FakeRunning:
+    """A command that printed some pieces; without pieces one that never ends."""
+
+    pieces: list[bytes] | None
+    exit_code: int | None
+
+    def read(self, deadline: float) -> bytes:
+        """Return the next piece."""
+        if self.pieces is None:
+            raise TimeoutError
+        return self.pieces.pop(0) if self.pieces else b""
+
+    def code(self) -> int | None:
+        """Return the exit code."""
+        return self.exit_code
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+@dataclass
 class FakeEngine:
     """An engine whose containers do what `behave` says.
 
-    `behave` is called for each command with (kind, call number) where kind is
-    oracle or verifier; what it returns is the exit code, what it raises is
-    raised. `logs` says what lies under `/logs` in the end.
+    `behave` is called with the script of each command; what it returns is the
+    exit code (None: it never ends), what it raises is raised. `logs` says what lies under `/logs` in the end.
     """
 
     logs: Callable[[bool], Logs] = lambda oracle: {"verifier/reward.txt": b"1" if oracle else b"0"}
@@ -105,6 +124,7 @@ class FakeEngine:
     uploads: dict[str, list[str]] = field(default_factory=dict)
     scripts: list[tuple[str, str | None, Mapping[str, str] | None]] = field(default_factory=list)
     gone: bool = False
+    has_tar: bool = True
     count: int = 0
 
     def _check(self, call: str) -> None:
@@ -167,21 +187,31 @@ class FakeEngine:
         with tarfile.open(fileobj=archive) as tar:
             self.uploads[container] += tar.getnames()
 
-    def exec(
+    def open(
         self,
         container: str,
         argv: Sequence[str],
         *,
-        timeout: float,
+        stdin: IO[bytes] | None = None,
         user: str | None = None,
         env: Mapping[str, str] | None = None,
         workdir: str | None = None,
-    ) -> ExecResult:
-        """Do what `behave` says."""
-        self._check("exec")
+    ) -> "FakeRunning":
+        """Take what is uploaded, and do what `behave` says."""
+        self._check("open")
+        if stdin is not None and not self.has_tar:
+            return FakeRunning([b"seatrials untar\n"], 0)
+        if stdin is not None:
+            self.put(container, stdin)
         self.scripts.append((argv[-1], user, env))
         code = self.behave(argv[-1])
-        return ExecResult(code=code, output=b"seatrials peak 1048576\n", seconds=0.5, timed_out=code is None)
+        if code is None:
+            return FakeRunning(None, None)
+        pieces = [b"seatrials peak 1048576\n", b"seatrials code %d\nseatrials" % code]
+        if self.has_tar and "seatrials logs" in argv[-1]:
+            logs = tar_of(self.logs("oracle/solve.sh" in self.uploads[container]))
+            pieces += [b" logs\n" + logs[:100], logs[100:]]
+        return FakeRunning(pieces, code)
 
     def get(self, container: str, path: str) -> Generator[bytes, None, None] | None:
         """Return what `logs` says."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from replay_helpers import FakeEngine, failed_build
+from replay_helpers import FakeEngine, FakeRunning, failed_build
 
 from seatrials.replay import runner
 from seatrials.replay.engine import LABEL, EngineGone, EngineRefused
@@ -308,3 +308,23 @@ def test_live_table_wipes_itself(task: Path, tmp_path: Path) -> None:
     assert "passing      sums\n" in text
     assert text.endswith("\x1b[J")
     assert all(len(line) < 60 for line in text.splitlines() if "\x1b" not in line)
+
+
+def test_image_without_tar(task: Path, tmp_path: Path) -> None:
+    """Where an image has no `tar`, files go in and out by the engine, with the same result."""
+    engine = FakeEngine(has_tar=False)
+    report = run(engine, task, root=tmp_path)
+    assert (report.tasks[0].verdict, report.tasks[0].reasons) == ("passing", ())
+    assert {"put", "get"} <= set(engine.calls)
+
+
+def test_container_that_takes_no_files(task: Path, tmp_path: Path) -> None:
+    """A container that can't take a phase's files, its disk being full say, is not the task's fault."""
+
+    class Engine(FakeEngine):
+        def open(self, *args: Any, **more: Any) -> FakeRunning:
+            return FakeRunning([b"seatrials stuck\n"], 0)
+
+    report = run(Engine(), task, root=tmp_path)
+    assert report.tasks[0].verdict == "inconclusive"
+    assert "could not take the files" in report.tasks[0].reasons[0]

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from seatrials import proc
-from seatrials.replay import archive
 from seatrials.replay.container import IDLE, LOG_FOLDERS, MAX_PROCESSES, Container, StartRefused
 from seatrials.replay.engine import LABEL, BuildFailed, Engine, EngineGone, EngineRefused
 from seatrials.replay.model import Blame
@@ -257,7 +256,6 @@ def started(
         if not done.ok or MAIN not in boxes:
             said = [line for line in done.output.splitlines() if line.strip()]
             raise StartRefused(said[-1] if said else "compose started nothing")
-        engine.put(boxes[MAIN].id, archive.write_folders((), empty=LOG_FOLDERS))
         ready = True
         yield boxes
     finally:

@@ -17,6 +17,7 @@ import contextlib
 import json
 import platform
 import re
+import select
 import socket
 import struct
 import threading
@@ -32,7 +33,6 @@ PUBLIC_NETWORK: Final = "bridge"
 API_TIMEOUT: Final = 120.0
 """Seconds that one answer of the engine may take; a start under load takes a few."""
 
-_OUTPUT_BYTES: Final = 16 * 1024
 _READ: Final = 64 * 1024
 _CHUNK: Final = 1024 * 1024
 
@@ -107,19 +107,20 @@ class ContainerPlan:
     name: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class ExecResult:
-    """A command that ran in a container.
+class Running(Protocol):
+    """A command that runs in a container."""
 
-    `code` is None when its time was up, and when it was ended from outside
-    together with its container. `output` is what it printed on its own
-    streams, its beginning only.
-    """
+    def read(self, deadline: float) -> bytes:
+        """Return the next piece of its standard output, empty at the end.
 
-    code: int | None
-    output: bytes
-    seconds: float
-    timed_out: bool = False
+        Raises TimeoutError when `deadline`, a time of `time.monotonic`, passes.
+        """
+
+    def code(self) -> int | None:
+        """Return its exit code once it ended; None when it was ended with its container."""
+
+    def close(self) -> None:
+        """Let go of it; what runs goes on."""
 
 
 class Engine(Protocol):
@@ -152,17 +153,17 @@ class Engine(Protocol):
     def put(self, container: str, archive: IO[bytes]) -> None:
         """Unpack a tar at the root of a container, running or not."""
 
-    def exec(
+    def open(
         self,
         container: str,
         argv: Sequence[str],
         *,
-        timeout: float,
+        stdin: IO[bytes] | None = None,
         user: str | None = None,
         env: Mapping[str, str] | None = None,
         workdir: str | None = None,
-    ) -> ExecResult:
-        """Run a command in a running container; `timeout` in seconds."""
+    ) -> Running:
+        """Start a command in a running container; `stdin` is what it reads."""
 
     def get(self, container: str, path: str) -> Generator[bytes, None, None] | None:
         """Return the tar of a path in a container, in chunks, or None where there is no such path."""
@@ -226,6 +227,63 @@ def _cause(error: BaseException) -> str:
         seen = inner
     text = getattr(seen, "strerror", None) or one_line(str(seen))
     return str(text)[:120]
+
+
+class _DockerRunning:
+    """A command in a container, by the engine's raw stream: frames of stream, 3 of nothing, length, data."""
+
+    def __init__(self, api: Any, name: str, stream: Any, stdin: IO[bytes] | None) -> None:
+        self._api = api
+        self._name = name
+        self._stream = stream
+        self._raw = _raw_socket(stream)
+        self._buffer = bytearray()
+        self._sender: threading.Thread | None = None
+        if stdin is not None:
+            # Beside the reading: who waits for the other to read would wait for ever.
+            self._sender = threading.Thread(target=self._send, args=(stdin,), daemon=True)
+            self._sender.start()
+
+    def _send(self, stdin: IO[bytes]) -> None:
+        # What is not read, because the command ended before, is not missed.
+        with contextlib.suppress(OSError, ValueError):
+            while piece := stdin.read(_CHUNK):
+                self._raw.sendall(piece)
+
+    def read(self, deadline: float) -> bytes:
+        """Return the next piece of standard output."""
+        while True:
+            if len(self._buffer) >= _HEAD:
+                stream, length = struct.unpack(">BxxxI", self._buffer[:_HEAD])
+                if len(self._buffer) >= _HEAD + length:
+                    data = bytes(self._buffer[_HEAD : _HEAD + length])
+                    del self._buffer[: _HEAD + length]
+                    if stream == _STDOUT and data:
+                        return data
+                    continue
+            # No timeout on the socket itself: the sender shares it.
+            ready, _, _ = select.select([self._raw], [], [], max(0.0, deadline - time.monotonic()))
+            if not ready:
+                raise TimeoutError
+            with _answers():
+                data = self._raw.recv(_READ)
+            if not data:
+                return b""
+            self._buffer += data
+
+    def code(self) -> int | None:
+        """Return the exit code."""
+        with _answers():
+            code = self._api.exec_inspect(self._name).get("ExitCode")
+        return None if code is None else int(code)
+
+    def close(self) -> None:
+        """Close the connection."""
+        with contextlib.suppress(OSError):
+            self._raw.shutdown(socket.SHUT_RDWR)
+        if self._sender is not None:
+            self._sender.join()
+        _close(self._stream)
 
 
 class DockerEngine:
@@ -423,35 +481,28 @@ class DockerEngine:
         with _answers():
             self._api.put_archive(container, "/", archive)
 
-    def exec(
+    def open(
         self,
         container: str,
         argv: Sequence[str],
         *,
-        timeout: float,
+        stdin: IO[bytes] | None = None,
         user: str | None = None,
         env: Mapping[str, str] | None = None,
         workdir: str | None = None,
-    ) -> ExecResult:
-        """Run a command in a running container; `timeout` in seconds."""
+    ) -> Running:
+        """Start a command in a running container; `stdin` is what it reads."""
         api = self._api
-        started = time.monotonic()
         with _answers():
             made = api.exec_create(
                 container,
                 list(argv),
+                stdin=stdin is not None,
                 user=user or "",
                 environment=dict(env) if env else None,
                 workdir=workdir,
             )["Id"]
-            stream = api.exec_start(made, socket=True)
-            try:
-                output = _read_output(stream, started + timeout)
-            finally:
-                _close(stream)
-            code = None if output is None else api.exec_inspect(made).get("ExitCode")
-        seconds = time.monotonic() - started
-        return ExecResult(code=code, output=output or b"", seconds=seconds, timed_out=output is None)
+            return _DockerRunning(api, made, api.exec_start(made, socket=True), stdin)
 
     def get(self, container: str, path: str) -> Generator[bytes, None, None] | None:
         """Return the tar of a path in a container, in chunks, or None where there is no such path."""
@@ -520,6 +571,8 @@ class DockerEngine:
 
 
 _FORBIDDEN: Final = 403
+_HEAD: Final = 8
+_STDOUT: Final = 1
 _NOT_FOUND: Final = 404
 _CONFLICT: Final = 409
 
@@ -583,37 +636,6 @@ def _hang_up(response: Any) -> None:
     """Close the connection under a response that another thread is reading."""
     with contextlib.suppress(Exception):
         _raw_socket(response.raw._fp.fp.raw).shutdown(socket.SHUT_RDWR)  # noqa: SLF001 - there is no public way
-
-
-def _read_output(stream: Any, deadline: float) -> bytes | None:
-    """Read the engine's frames of a command's output to their end; None when the deadline passes.
-
-    A frame has a head of 8 bytes (stream, 3 of nothing, length), then data.
-    """
-    raw = _raw_socket(stream)
-    kept = bytearray()
-    buffer = bytearray()
-    while True:
-        left = deadline - time.monotonic()
-        if left <= 0:
-            return None
-        raw.settimeout(left)
-        try:
-            data = raw.recv(_READ)
-        except TimeoutError:
-            return None
-        if not data:
-            return bytes(kept)
-        buffer += data
-        while len(buffer) >= _HEAD:
-            (length,) = struct.unpack(">I", buffer[4:_HEAD])
-            if len(buffer) < _HEAD + length:
-                break
-            kept += buffer[_HEAD : _HEAD + length][: max(0, _OUTPUT_BYTES - len(kept))]
-            del buffer[: _HEAD + length]
-
-
-_HEAD: Final = 8
 
 
 def this_architecture() -> str:

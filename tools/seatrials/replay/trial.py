@@ -135,7 +135,8 @@ def open_container(spec: TrialSpec, room: Room) -> str:
     """
     progress = _Progress()
     try:
-        with _opened(spec, room, progress, folders=()) as phases:
+        with _opened(spec, room, progress) as phases:
+            phases.box.put()
             phases.begin()
             phases.network(networks(spec)[1])
     except _Failed as error:
@@ -178,7 +179,7 @@ def _told(spec: TrialSpec, kind: Kind, rerun: int, room: Room, act: Callable[[_P
     except EngineGone as error:
         failure = Failure(blame="machine", phase="engine", message=str(error))
     except EngineRefused as error:
-        failure = _refused(room.engine, progress.container, error)
+        failure = _refused(room.engine, progress.container, error).failure
     if failure is not None and failure.blame == "task" and progress.oom_kills:
         progress.limits.append(_memory_limit(room))
     _write_logs(room.log_dir, progress.files)
@@ -211,13 +212,13 @@ def _told(spec: TrialSpec, kind: Kind, rerun: int, room: Room, act: Callable[[_P
     )
 
 
-def _refused(engine: Engine, container: str, error: EngineRefused) -> Failure:
+def _refused(engine: Engine, container: str, error: EngineRefused) -> _Failed:
     """Say what an answer with an error means in the middle of a trial."""
     message = f"the engine refused: {error}"
     with contextlib.suppress(EngineGone, EngineRefused):
         if container and not engine.running(container):
             message = "the container was ended from outside"
-    return Failure(blame="machine", phase="engine", message=message)
+    return _Failed("machine", "engine", message)
 
 
 def container_plan(spec: TrialSpec, room: Room, *, network: str) -> ContainerPlan:
@@ -247,44 +248,28 @@ def networks(spec: TrialSpec) -> tuple[Network, Network, Network]:
     return spec.network, spec.agent_network or spec.network, spec.verifier_network or spec.network
 
 
-def first_folders(spec: TrialSpec, kind: Kind, *, as_model: bool) -> tuple[Folder, ...]:
-    """Return what may be in the container when it starts: what its first phase needs anyway.
-
-    The container's first process does nothing, so with no command before the
-    first phase its files can't be seen early.
-    """
-    first = spec.steps[0]
-    if spec.healthcheck or spec.setup_commands or first.healthcheck or first.workdir or as_model:
-        return ()
-    if kind == "noop":
-        return (first.verifier.folder,)
-    return (first.oracle.folder,) if first.oracle is not None else ()
-
-
 @contextlib.contextmanager
-def _opened(
-    spec: TrialSpec, room: Room, progress: _Progress, *, folders: Sequence[Folder]
-) -> Iterator["_Phases"]:
+def _opened(spec: TrialSpec, room: Room, progress: _Progress) -> Iterator["_Phases"]:
     clock = time.monotonic()
     public = "public" in networks(spec)
     try:
         with contextlib.ExitStack() as stack:
             if room.compose is not None:
                 boxes = stack.enter_context(_composed(spec, room, room.compose))
-                folders = ()
             else:
                 plan = container_plan(spec, room, network=PUBLIC_NETWORK if public else "none")
                 box = stack.enter_context(
-                    containers.started(
-                        room.engine, plan, folders=folders, default_user=room.image.user, keep=room.keep
-                    )
+                    containers.started(room.engine, plan, default_user=room.image.user, keep=room.keep)
                 )
                 boxes = {"main": box}
             progress.container = boxes["main"].id
             progress.timings["start"] = time.monotonic() - clock
             phases = _Phases(spec=spec, room=room, boxes=boxes, progress=progress)
-            phases.online, phases.uploaded = public, bool(folders)
-            yield phases
+            phases.online = public
+            try:
+                yield phases
+            except EngineRefused as error:
+                raise _refused(room.engine, progress.container, error) from error
     except StartRefused as error:
         raise _start_failure(error) from error
     except compose.Refused as error:
@@ -310,8 +295,7 @@ def _composed(spec: TrialSpec, room: Room, of: ComposeRoom) -> Iterator[Mapping[
 
 
 def _run(spec: TrialSpec, kind: Kind, room: Room, progress: _Progress) -> None:
-    folders = first_folders(spec, kind, as_model=room.as_model)
-    with _opened(spec, room, progress, folders=folders) as phases:
+    with _opened(spec, room, progress) as phases:
         phases.kind = kind
         phases.all()
 
@@ -333,7 +317,6 @@ class _Phases:
     progress: _Progress
     kind: Kind = "noop"
     online: bool = False
-    uploaded: bool = False
 
     @property
     def box(self) -> Container:
@@ -352,6 +335,8 @@ class _Phases:
     def begin(self) -> None:
         """Bring the container to where the agent's phase starts."""
         self.network(networks(self.spec)[0])
+        if self.spec.healthcheck is not None or self.spec.setup_commands:
+            self.box.put()
         if self.spec.format != "harbor" and self.spec.workdir:
             self._must("mkdir -p " + shlex.quote(self.spec.workdir), user="0", what="make `sandbox.workdir`")
         if self.spec.healthcheck is not None:
@@ -474,9 +459,6 @@ class _Phases:
         oracle = step.oracle
         if oracle is None:
             return
-        if not self.uploaded:
-            self.box.put(oracle.folder)
-        self.uploaded = False
         model = self.room.as_model
         env = {
             "DEBIAN_FRONTEND": "noninteractive",
@@ -485,6 +467,7 @@ class _Phases:
         }
         ran = self.box.phase(
             oracle.command,
+            folder=oracle.folder,
             log=ORACLE_LOG,
             timeout=step.agent_timeout,
             user=MODEL_USER if model else step.agent_user,
@@ -506,9 +489,6 @@ class _Phases:
         """Run a step's verifier and read its reward."""
         verifier = step.verifier
         box = self.box_of(verifier.service, "verifier.service")
-        if not self.uploaded:
-            box.put(verifier.folder)
-        self.uploaded = False
         env = fill_env(verifier.env, self.room.host_env, where="verifier.env")
         clear = _before_verifier(link=verifier.link_tests, target=verifier.folder.target)
         as_root = (verifier.user or box.default_user or "0") in {"0", "root", "0:0", "root:root"}
@@ -516,6 +496,8 @@ class _Phases:
             self._must(clear, user="0", what="make the verifier's folders ready", box=box)
         ran = box.phase(
             verifier.command,
+            folder=verifier.folder,
+            collect=True,
             log=VERIFIER_LOG,
             timeout=verifier.timeout,
             user=verifier.user,
@@ -528,7 +510,7 @@ class _Phases:
             box.engine.kill(box.id)
         elif ran.code is None:
             self._vanished("verifier", box)
-        self._collect(step, box)
+        self._collect(step, box, ran)
         if ran.timed_out:
             limit = f"the verifier ran past `verifier.timeout_sec` ({verifier.timeout:g} s)"
             if self.room.slower:
@@ -537,9 +519,9 @@ class _Phases:
             raise _Failed("task", "verifier", limit)
         return self._reward(step, ran)
 
-    def _collect(self, step: Step, box: Container) -> None:
+    def _collect(self, step: Step, box: Container, ran: Ran) -> None:
         clock = time.monotonic()
-        harvest = box.logs()
+        harvest = ran.logs if ran.logs is not None else box.logs()
         if box is not self.box:
             # The oracle's log stays in the agent's container.
             self.progress.files.update(self.box.logs().files)
