@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -10,6 +11,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
+
+# importlib mode adds no folder, and tests share helpers of this one.
+sys.path.insert(0, str(Path(__file__).parent))
 
 
 @cache

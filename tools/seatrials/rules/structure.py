@@ -335,7 +335,8 @@ def bad_review_rubric(task: TaskPackage) -> Iterator[Hit]:
     """
     path = f"{task.native.verifier_dir}/rubric.json"
     file = task.resolve(path)
-    if path in task.files and _is_no_file(task, path):
+    link = task.files.get(path)
+    if link is not None and file is None and link.location.is_file():
         yield Hit(path=path, message=f"`{path}` must be a file, or a link to one inside the task")
     if file is not None:
         for says in review_rubric_faults(file.read()):

@@ -161,7 +161,8 @@ class TaskPackage:
         for path in self.listing.junk:
             if path.startswith(f"{folder}/"):
                 top = self.root / path
-                for location in [top, *sorted(top.rglob("*"))] if top.is_dir() else [top]:
+                is_folder = top.is_dir() and not top.is_symlink()
+                for location in sorted(top.rglob("*")) if is_folder else [top]:
                     here = location.relative_to(self.root).as_posix()
                     found = self._junk_file(location, here)
                     if found is not None:
