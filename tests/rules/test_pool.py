@@ -179,6 +179,26 @@ def test_earlier_results_are_used_and_kept(
 
 
 @linux
+def test_without_reuse_nothing_is_kept_from_task_to_task(
+    tasks: list[TaskPackage], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the kit parses is kept for the next task that has the same file, unless that is not wanted."""
+    from seatrials.parse.shell import parse_shell
+
+    def count(task: TaskPackage) -> Iterator[Hit]:
+        """Tell how many scripts had to be parsed so far."""
+        before = parse_shell.cache_info().hits
+        parse_shell(b"echo the same in every task")
+        yield Hit(message="known" if parse_shell.cache_info().hits > before else "parsed")
+
+    inject(monkeypatch, TaskRule("XXX101", "error", count))
+    parse_shell.cache_clear()
+    for reuse, said in ((True, ["parsed"] + ["known"] * 7), (False, ["parsed"] * 8)):
+        reports = check_all(tasks[:8], Options(reuse=reuse), jobs=1)
+        assert [report.findings[0].message for report in reports] == said
+
+
+@linux
 def test_what_was_not_checked_is_not_kept(
     tasks: list[TaskPackage], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

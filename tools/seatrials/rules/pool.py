@@ -238,6 +238,7 @@ def _work(
     for copy in copies:
         copy.close()
     cache = ResultCache(options.cache) if options.cache is not None else None
+    stores = [] if options.reuse else _stores()
     with Path(os.devnull).open("wb") as nowhere:
         try:
             while True:
@@ -249,19 +250,23 @@ def _work(
                 faulthandler.dump_traceback_later(last, exit=True, file=nowhere)
                 connection.send(_judged(task, options, cache))
                 faulthandler.cancel_dump_traceback_later()
-                if not options.reuse:
-                    _forget_parsed()
+                for clear in stores:
+                    clear()
         except (EOFError, OSError):
             return
 
 
-def _forget_parsed() -> None:
-    for name, module in sys.modules.items():
-        if name.startswith("seatrials.parse."):
-            for value in vars(module).values():
-                # What is kept once, as a loaded grammar is, does not come from a task.
-                if hasattr(value, "cache_parameters") and value.cache_parameters()["maxsize"] != 1:
-                    value.cache_clear()
+def _stores() -> list[Callable[[], None]]:
+    """Return what empties each store of facts about files that tasks may share."""
+    values = [
+        value
+        for name, module in list(sys.modules.items())
+        if name.startswith(("seatrials.parse.", "seatrials.rules."))
+        for value in vars(module).values()
+        if hasattr(value, "cache_parameters")
+    ]
+    # What is kept once is a grammar, or of one task; what is kept without end is no fact about a file.
+    return [value.cache_clear for value in values if value.cache_parameters()["maxsize"] not in {1, None}]
 
 
 def _judged(task: TaskPackage, options: Options, cache: ResultCache | None) -> tuple[str, TaskReport]:
