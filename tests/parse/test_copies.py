@@ -98,13 +98,13 @@ def test_links_are_followed_within_the_context_only() -> None:
 )
 def test_targets(line: str, targets: dict[str, str]) -> None:
     """Each file has its place in the image."""
-    assert copy(line, context("a.csv", "data/x.csv", "data/deep/y.csv")).targets == targets
+    assert copy(line, context("a.csv", "data/x.csv", "data/deep/y.csv")).targets() == targets
 
 
 def test_targets_are_not_guessed() -> None:
     """Where the working directory is the base image's, a relative destination has no known place."""
     found = copy("COPY a.csv x/", context("a.csv"), before="")
-    assert (found.destination, found.targets) == ("x/", {})
+    assert (found.destination, found.targets()) == ("x/", {})
     assert place(None, "/w") is None
 
 

@@ -55,15 +55,18 @@ class Copy:
 
     `destination` is absolute where the working directory is known, else as
     written, and None where it depends on an unknown variable; `documents` are
-    the names of its heredocs; `targets` maps each path in the image, where
-    known, to the path in the context that it comes from.
+    the names of its heredocs.
     """
 
     instruction: Instruction
     sources: tuple[Source, ...]
     destination: str | None
     documents: tuple[str, ...]
-    targets: Mapping[str, str]
+
+    def targets(self) -> dict[str, str]:
+        """Map each path in the image, where it is known, to the file of the context that it comes from."""
+        many = len(self.sources) + len(self.documents) > 1
+        return _targets(self.sources, self.destination, many=many)
 
 
 @dataclass(kw_only=True)
@@ -75,6 +78,8 @@ class Context:
     ignore: Ignore = field(default_factory=lambda: Ignore(patterns=()))
     folders: dict[str, list[str]] = field(default_factory=dict)
     """The files below each folder, at any depth; the context itself is the empty name."""
+    found: dict[str, "Source"] = field(default_factory=dict)
+    """What became of the sources that were looked for, by their text."""
 
     @classmethod
     def of(cls, files: Mapping[str, ContextFile]) -> "Context":
@@ -143,7 +148,6 @@ def _copy(found: Instruction, context: Context) -> Copy:
         sources=sources,
         destination=destination,
         documents=names,
-        targets=_targets(sources, destination, many=len(sources) + len(names) > 1),
     )
 
 
@@ -168,8 +172,13 @@ def _source(arg: str, value: str | None, found: Instruction, context: Context) -
     clean = posixpath.normpath(value.lstrip("/") or ".")
     if clean == ".." or clean.startswith("../"):
         return Source(text=value, outcome="outside")
-    if clean == ".":
-        clean = ""
+    source = context.found.get(value)
+    if source is None:
+        source = context.found[value] = _look_for(value, "" if clean == "." else clean, context)
+    return source
+
+
+def _look_for(value: str, clean: str, context: Context) -> Source:
     if _WILD.search(clean):
         return _wildcard(value, clean, context)
     at, outcome = context.resolve(clean)

@@ -247,7 +247,7 @@ def no_run_bit(task: TaskPackage) -> Iterator[Hit]:
             targets = {}
         copy = by_line.get(instruction.line)
         if copy is not None and instruction.flag("chmod") is None:
-            targets |= {where: path for where, path in copy.targets.items() if _lacks_bit(task, path)}
+            targets |= {where: path for where, path in copy.targets().items() if _lacks_bit(task, path)}
         elif targets and instruction.name in {"RUN", "ENTRYPOINT", "CMD"}:
             yield from _runs_without_bit(instruction, targets)
             targets = {

@@ -191,7 +191,8 @@ def _loose_shell(source: bytes) -> tuple[tuple[int, str], ...]:
                 words = [word.resolve({}) for word in node.words[1:]]
                 flags = "".join(word for word in words if word.startswith("-"))
                 plain = [word for word in words if not word.startswith("-")]
-                quiet = "q" in flags and not {"x", "w"} & set(flags)
+                system = any(word.startswith(("/etc/", "/proc/", "/sys/")) for word in plain[1:])
+                quiet = "q" in flags and not {"x", "w"} & set(flags) and not system
                 if quiet and plain and _OPEN_REGEXP.fullmatch(plain[0]):
                     out.append((node.line, f"grep {' '.join(words)[:60]}"))
             case _:
@@ -352,7 +353,7 @@ def ctrf_elsewhere(task: TaskPackage) -> Iterator[Hit]:
         yield Hit(path=file.path, line=line, message=f"`--ctrf {path[:80]}` must be `{_CTRF_PATH}`")
 
 
-_SOLUTION: Final = re.compile(r"(?<![\w./$}~*-])/solution(?=[/\s\"'`);:,]|$)", re.MULTILINE)
+_SOLUTION: Final = re.compile(r"(?<![\w./$}~*-])/solution(?![\w-]|\.\w)")
 
 
 def solution_path(task: TaskPackage) -> Iterator[Hit]:
