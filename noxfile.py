@@ -11,9 +11,13 @@ import nox
 nox.needs_version = ">=2025.2.9"
 nox.options.sessions = ["check", "tests"]
 nox.options.reuse_venv = "yes"
+nox.options.error_on_missing_interpreters = True
 
 ROOT = Path(__file__).parent
 KIT = ROOT / ".nox" / "kit"
+BENCHFLOW = "benchflow==0.7.11"
+MODERN = None if sys.version_info >= (3, 12) else "3.12"
+"""What BenchFlow runs on: this Python where it is new enough."""
 
 
 def is_installed(environment: Path, *groups: str) -> tuple[bool, Path]:
@@ -93,6 +97,19 @@ def tests(session: nox.Session) -> None:
     """Run the kit's own tests: nox -s tests -- [pytest arguments]."""
     install(session, "test")
     session.run("pytest", *(session.posargs or ("-n", "auto")))
+
+
+@nox.session(python=MODERN, default=False)
+def conformance(session: nox.Session) -> None:
+    """Hold check against BenchFlow's own, also over SEATRIALS_PUBLIC_SETS: nox -s conformance."""
+    done, stamp = is_installed(Path(session.virtualenv.location), "test", BENCHFLOW)
+    if not done:
+        session.install("--quiet", BENCHFLOW)
+        install(session, "test")
+        stamp.touch()
+    # BenchFlow reads files in the locale's encoding.
+    env = {"SEATRIALS_REQUIRE_BENCHFLOW": "1", "PYTHONUTF8": "1"}
+    session.run("pytest", *(session.posargs or ("-n", "auto")), "tests/conformance", env=env)
 
 
 @nox.session
