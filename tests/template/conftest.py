@@ -4,7 +4,6 @@ import base64
 import io
 import json
 import re
-import shutil
 import subprocess
 import tarfile
 import uuid
@@ -64,8 +63,16 @@ class Run:
 class Sandbox:
     """Runs shell scripts, each in a fresh container of one image, without a network."""
 
-    def __init__(self, image: str) -> None:
+    def __init__(self, image: str, task: Path) -> None:
         self.image = image
+        self.task = task
+
+    def verify_task(self, *runs: str, before: str = "") -> list[Run]:
+        """Like `verify`, with the task's own verifier, and its oracle as `/staged/solve.sh`."""
+        verifier = self.task / "verifier"
+        beside = {path.name: path.read_bytes() for path in verifier.iterdir() if path.is_file()}
+        beside["solve.sh"] = (self.task / "oracle/solve.sh").read_bytes()
+        return self.verify(None, *runs, before=before, beside=beside)
 
     def shell(self, script: str, files: dict[str, bytes]) -> str:
         """Run a script as root in the working directory, with files in `/staged`; return its output."""
@@ -127,18 +134,35 @@ def _read(output: str, exit_code: str) -> Run:
 
 
 @pytest.fixture(scope="session")
-def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
-    """The image of the template's own rendering."""
-    folder = tmp_path_factory.mktemp("image") / "task"
-    copier.run_copy(str(TEMPLATE), folder, defaults=True, quiet=True)
+def sandboxes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Sandbox]]:
+    """Return a function that gives the sandbox of the template's rendering with a kind of verifier."""
+    made: dict[str, Sandbox] = {}
+
+    def sandbox_of(kind: str) -> Sandbox:
+        if kind not in made:
+            task = tmp_path_factory.mktemp("image") / "task"
+            copier.run_copy(str(TEMPLATE), task, data={"verifier": kind}, defaults=True, quiet=True)
+            made[kind] = Sandbox(_build(task / "environment"), task)
+        return made[kind]
+
+    yield sandbox_of
+    for sandbox in made.values():
+        subprocess.run(["docker", "image", "rm", "--force", sandbox.image], capture_output=True, check=False)
+
+
+def _build(context: Path) -> str:
     image = f"seatrials-test:template-{uuid.uuid4().hex[:12]}"
     built = subprocess.run(
-        ["docker", "build", "--label", LABEL, "--tag", image, str(folder / "environment")],
+        ["docker", "build", "--label", LABEL, "--tag", image, str(context)],
         capture_output=True,
         text=True,
         check=False,
     )
     assert built.returncode == 0, built.stdout[-2000:] + built.stderr[-2000:]
-    yield Sandbox(image)
-    subprocess.run(["docker", "image", "rm", "--force", image], capture_output=True, check=False)
-    shutil.rmtree(folder)
+    return image
+
+
+@pytest.fixture
+def sandbox(sandboxes: Callable[[str], Sandbox]) -> Sandbox:
+    """The sandbox of the template's own rendering."""
+    return sandboxes("checks")

@@ -1,12 +1,9 @@
 """The small task that the template renders: what its oracle earns, and what its checks refuse."""
 
-from pathlib import Path
-
 import pytest
 
 pytestmark = pytest.mark.docker
 
-TASK = Path(__file__).parents[2] / "template/task"
 BASH = "bash /verifier/test.sh"
 ORACLE = "bash /staged/solve.sh"
 ALL = {
@@ -66,26 +63,18 @@ json.dump(r, open("report.json", "w"))' "$1"
 """
 
 
-def verify(sandbox, *runs):
-    """Run the example's own verifier, with the oracle at hand."""
-    tests = (TASK / "verifier/test_outputs.py").read_text(encoding="utf-8")
-    beside = {
-        "deliveries.csv": (TASK / "verifier/deliveries.csv").read_bytes(),
-        "solve.sh": (TASK / "oracle/solve.sh").read_bytes(),
-    }
-    return sandbox.verify(tests, *runs, before=EDIT, beside=beside)
-
-
 def test_oracle_scores_1_and_no_op_0(sandbox):
     """As it is rendered, the task is solved by its oracle and not by doing nothing."""
-    nothing, oracle = verify(sandbox, BASH, f"{ORACLE}; {BASH}")
+    nothing, oracle = sandbox.verify_task(BASH, f"{ORACLE}; {BASH}")
     assert (nothing.exit_code, nothing.reward) == (0, 0.0), nothing.output
     assert (oracle.exit_code, oracle.reward, oracle.failed) == (0, 1.0, []), oracle.output
 
 
 def test_each_fault_is_found_by_the_check_it_concerns(sandbox):
     """One fault in an otherwise right report fails the check of that requirement, and no other."""
-    runs = verify(sandbox, *(f"rm -rf report.json; {ORACLE}; {fault}; {BASH}" for fault, _ in WRONG.values()))
+    runs = sandbox.verify_task(
+        *(f"rm -rf report.json; {ORACLE}; {fault}; {BASH}" for fault, _ in WRONG.values()), before=EDIT
+    )
     found = {
         name: (run.reward, {test["name"].partition("::")[2] for test in run.failed})
         for name, run in zip(WRONG, runs, strict=True)
@@ -95,5 +84,5 @@ def test_each_fault_is_found_by_the_check_it_concerns(sandbox):
 
 def test_truth_does_not_come_from_files_the_agent_can_change(sandbox):
     """A report that fits a changed input is wrong all the same."""
-    (run,) = verify(sandbox, f"sed -i 3,9d deliveries.csv; {ORACLE}; {BASH}")
+    (run,) = sandbox.verify_task(f"sed -i 3,9d deliveries.csv; {ORACLE}; {BASH}")
     assert run.reward == 0.0, run.output

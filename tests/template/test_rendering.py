@@ -147,7 +147,8 @@ def check(task: Path) -> set[tuple[str, str]]:
     return {(finding.code, finding.path) for finding in run.check_task(package).findings}
 
 
-def test_check_finds_nothing_but_the_markers(render):
+@pytest.mark.parametrize("kind", ["checks", "answer"])
+def test_check_finds_nothing_but_the_markers(render, kind):
     """A fresh task is sound in every respect, except that its markers are still there."""
     marked = {
         "task.md",
@@ -157,14 +158,15 @@ def test_check_finds_nothing_but_the_markers(render):
         "verifier/verifier.md",
         "verifier/rubrics/verifier.md",
     }
-    found = check(render())
+    found = check(render(verifier=kind))
     assert {code for code, _ in found} == {"DOC107", "DOC108"}
     assert {path for _, path in found} == marked
 
 
-def test_check_finds_nothing_once_the_markers_are_replaced(render):
+@pytest.mark.parametrize("kind", ["checks", "answer"])
+def test_check_finds_nothing_once_the_markers_are_replaced(render, kind):
     """Replacing the markers is all that is left to do."""
-    task = render()
+    task = render(verifier=kind)
     for path in (path for path in task.rglob("*") if path.is_file()):
         path.write_text(MARKER.sub("text", path.read_text(encoding="utf-8")), encoding="utf-8")
     assert check(task) == set()
