@@ -7,7 +7,7 @@ import argparse
 import os
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from io import TextIOWrapper
 from pathlib import Path
@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from seatrials.replay.model import ReplayReport
-    from seatrials.replay.runner import Observer
+    from seatrials.replay.runner import Observer, ReplayOptions
     from seatrials.report.terminal import Terminal
+    from seatrials.task.package import TaskPackage
 
 HELP: Final = "run the oracle and a no-op of tasks in Docker"
 
@@ -58,6 +59,30 @@ def configure(parser: argparse.ArgumentParser) -> None:
         choices=("agent",),
         help="run the oracle as the unprivileged user that BenchFlow\ngives a model",
     )
+    parser.add_argument(
+        "--engine",
+        choices=("docker", "bench"),
+        default="docker",
+        help="docker: the kit's own (default); bench: hand the plan\nto BenchFlow (`bench eval run`)",
+    )
+    parser.add_argument(
+        "--sandbox",
+        default="docker",
+        metavar="NAME",
+        help="with --engine bench: its sandbox, as docker, daytona\nor modal (default: docker)",
+    )
+    parser.add_argument(
+        "--plan",
+        type=Path,
+        metavar="DIR",
+        help="with --engine bench: run nothing, leave tasks and\ncommands in the new folder DIR",
+    )
+    parser.add_argument(
+        "--collect",
+        type=Path,
+        metavar="JOBS_DIR",
+        help="run nothing, judge on the finished jobs of BenchFlow or\nHarbor in this folder",
+    )
     parser.add_argument("--format", choices=("text", "json", "github"), default="text", help="default: text")
     parser.add_argument(
         "--output", type=Path, metavar="FILE", help="write the report to FILE, and text for people here"
@@ -67,7 +92,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Replay, print the verdicts, and return the exit code."""
     from seatrials.errors import EXIT_OK
-    from seatrials.replay.runner import ReplayOptions, replay
+    from seatrials.replay.runner import ReplayOptions
     from seatrials.report.terminal import terminal_of
     from seatrials.task.collection import select
 
@@ -75,6 +100,10 @@ def run(args: argparse.Namespace) -> int:
     if not selection.tasks:
         print("no tasks here", file=sys.stderr)
         return EXIT_OK
+    root = selection.collection.root if selection.collection is not None else Path()
+    _sane(args)
+    if args.engine == "bench" and args.plan is not None:
+        return _leave_plan(args, selection.tasks)
     options = ReplayOptions(
         reruns=args.reruns,
         kinds=("oracle", "noop") if args.only is None else (args.only,),
@@ -82,10 +111,9 @@ def run(args: argparse.Namespace) -> int:
         force=args.force,
         keep=args.keep,
         as_model=args.as_user == "agent",
-        root=selection.collection.root if selection.collection is not None else Path(),
+        root=root,
     )
-    with _observer() as observer:
-        report = replay(selection.tasks, options, observer)
+    report = _report(args, selection.tasks, options)
     format_ = args.format
     if args.output is not None:
         _write(args.output, _rendered(report, format_))
@@ -95,6 +123,66 @@ def run(args: argparse.Namespace) -> int:
         sys.stdout.reconfigure(errors="backslashreplace")
     sys.stdout.write(_rendered(report, format_, terminal_of(sys.stdout)))
     return report.exit_code
+
+
+def _sane(args: argparse.Namespace) -> None:
+    from seatrials.errors import UsageError
+
+    if args.engine != "bench" and (args.plan is not None or args.sandbox != "docker"):
+        raise UsageError("`--plan` and `--sandbox` belong to `--engine bench`")
+    if args.engine == "bench" and (args.keep or args.as_user):
+        raise UsageError("`--keep` and `--as` belong to the kit's own engine")
+
+
+def _report(
+    args: argparse.Namespace, tasks: "Sequence[TaskPackage]", options: "ReplayOptions"
+) -> "ReplayReport":
+    from seatrials.replay import bench
+    from seatrials.replay.owner import new_run
+    from seatrials.replay.runner import replay
+    from seatrials.replay.store import Store
+
+    if args.collect is not None:
+        return bench.report_jobs(tasks, args.collect, root=options.root)
+    if args.engine == "bench":
+        bench.check_version()
+        store = Store(options.root)
+        store.prepare()
+        plan = bench.lay_out(
+            tasks,
+            (store.folder / "bench" / new_run()).resolve(),
+            kinds=options.kinds,
+            reruns=options.reruns,
+            sandbox=args.sandbox,
+            concurrency=_concurrency(args),
+        )
+        print(f"{len(plan.commands)} runs of BenchFlow in `{plan.folder}`", file=sys.stderr)
+        try:
+            bench.run(plan)
+        finally:
+            bench.clear(plan)
+        return bench.report_jobs(tasks, plan.jobs, root=options.root, kinds=options.kinds)
+    with _observer() as observer:
+        return replay(tasks, options, observer)
+
+
+def _leave_plan(args: argparse.Namespace, tasks: "Sequence[TaskPackage]") -> int:
+    from seatrials.replay import bench
+
+    plan = bench.lay_out(
+        tasks,
+        args.plan,
+        kinds=("oracle", "noop") if args.only is None else (args.only,),
+        reruns=args.reruns,
+        sandbox=args.sandbox,
+        concurrency=_concurrency(args),
+    )
+    print(f"commands: {len(plan.commands)}, in `{plan.folder / 'run.sh'}`; nothing was run")
+    return 0
+
+
+def _concurrency(args: argparse.Namespace) -> int:
+    return 1 if args.jobs == "auto" else int(args.jobs)
 
 
 def _rendered(report: "ReplayReport", format_: str, terminal: "Terminal | None" = None) -> str:

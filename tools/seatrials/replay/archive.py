@@ -9,7 +9,7 @@ import tarfile
 from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import IO, Final
 
 from seatrials.replay.spec import Files, Folder
@@ -95,6 +95,18 @@ def _add_dir(tar: tarfile.TarFile, name: str, mode: int) -> None:
     info.type = tarfile.DIRTYPE
     info.mode = mode
     tar.addfile(info)
+
+
+def write_out(files: Files, folder: Path) -> None:
+    """Write files into a folder on this machine: modes kept, links as links."""
+    for path, file in files.items():
+        place = folder / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        if file.kind == "link":
+            place.symlink_to(file.read().decode("utf-8", "surrogateescape"))
+        elif file.kind == "file":
+            place.write_bytes(file.read())
+            place.chmod(file.mode)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,11 +17,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from seatrials import proc
+from seatrials.replay import archive
 from seatrials.replay.container import IDLE, LOG_FOLDERS, MAX_PROCESSES, Container, StartRefused
 from seatrials.replay.engine import LABEL, BuildFailed, Engine, EngineGone, EngineRefused
 from seatrials.replay.model import Blame
 from seatrials.replay.owner import Owner, image_tag
-from seatrials.replay.spec import Files, TrialSpec, fill_env
+from seatrials.replay.spec import TrialSpec, fill_env
 
 MAIN: Final = "main"
 COMPOSE_FILE: Final = "docker-compose.yaml"
@@ -177,7 +178,7 @@ def laid_out(  # noqa: PLR0913 - one project has this many sides
     """
     folder = Path(tempfile.mkdtemp(prefix="seatrials-compose-"))
     try:
-        _write_files(spec.context, folder)
+        archive.write_out(spec.context, folder)
         project = Project(
             folder=folder,
             name=name,
@@ -289,17 +290,6 @@ def _runtime_variables(spec: TrialSpec, folder: Path, key: str, owner: Owner) ->
             )
         },
     }
-
-
-def _write_files(files: Files, folder: Path) -> None:
-    for path, file in files.items():
-        place = folder / path
-        place.parent.mkdir(parents=True, exist_ok=True)
-        if file.kind == "link":
-            place.symlink_to(file.read().decode("utf-8", "surrogateescape"))
-        elif file.kind == "file":
-            place.write_bytes(file.read())
-            place.chmod(file.mode)
 
 
 def _write_json(path: Path, data: Mapping[str, Any]) -> None:

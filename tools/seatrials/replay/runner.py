@@ -20,7 +20,7 @@ from seatrials.replay.images import Built, Images, environment_key, unmet_needs
 from seatrials.replay.model import Kind, ReplayReport, TaskReplay, Trial
 from seatrials.replay.reading import spec_of
 from seatrials.replay.spec import TrialSpec, UnsetVariable, fill_env
-from seatrials.replay.store import Store, reusable
+from seatrials.replay.store import Store, attempts, reusable
 from seatrials.replay.trial import MODEL_USER, ComposeRoom, Room, run_trial
 from seatrials.replay.verdict import judge
 from seatrials.task.package import TaskPackage
@@ -244,9 +244,11 @@ class _Run:
         return [verdicts[id(state)] for state in self.states]
 
     def _plan(self) -> None:
-        earlier = [] if self.options.force else self.store.load()
+        rows = self.store.load()
+        earlier = [] if self.options.force else rows
         for state in self.states:
             spec = state.spec
+            state.trials += attempts(rows, content_hash=spec.content_hash)
             if spec.faults or spec.blockers:
                 continue
             for kind in self.options.kinds:

@@ -88,6 +88,11 @@ def _trial(data: dict[str, Any]) -> Trial:
     return Trial(**values)
 
 
+def attempts(trials: Iterable[Trial], *, content_hash: str) -> list[Trial]:
+    """Return the attempts of models at a task as it is now, which make its difficulty band."""
+    return [trial for trial in trials if trial.kind == "agent" and trial.content_hash == content_hash]
+
+
 def reusable(
     trials: Iterable[Trial], *, content_hash: str, kind: Kind, as_user: str, source: str
 ) -> list[Trial]:
