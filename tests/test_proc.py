@@ -1,0 +1,56 @@
+"""Running other programs."""
+
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from seatrials import proc
+
+PYTHON = sys.executable
+
+
+def test_output_and_code() -> None:
+    """Both streams come back as they came, and a failing exit code is data."""
+    code = "import sys; print('out', flush=True); print('err', file=sys.stderr); sys.exit(3)"
+    done = proc.run((PYTHON, "-c", code), timeout=30)
+    assert (done.code, done.ok, done.output) == (3, False, "out\nerr\n")
+
+
+def test_stdin_is_given(tmp_path: Path) -> None:
+    """A program reads what it is given, as bytes or out of a file; without, it reads nothing."""
+    argv = (PYTHON, "-c", "import sys; print(len(sys.stdin.buffer.read()))")
+    (tmp_path / "file").write_bytes(b"12345")
+    with (tmp_path / "file").open("rb") as stream:
+        assert proc.run(argv, timeout=30, stdin=stream).output == "5\n"
+    assert proc.run(argv, timeout=30, stdin=b"123").output == "3\n"
+    assert proc.run(argv, timeout=30).output == "0\n"
+
+
+def test_env_is_added(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Variables are added to this process's own."""
+    monkeypatch.setenv("SEATRIALS_A", "1")
+    code = "import os; print(os.environ['SEATRIALS_A'], os.environ['SEATRIALS_B'])"
+    assert proc.run((PYTHON, "-c", code), timeout=30, env={"SEATRIALS_B": "2"}).output == "1 2\n"
+
+
+def test_missing_program() -> None:
+    """A program that is not installed is told by its name."""
+    with pytest.raises(proc.ProgramMissing, match="`no-such-program-here`"):
+        proc.run(("no-such-program-here",), timeout=5)
+
+
+def test_time_limit_ends_the_children_too(tmp_path: Path) -> None:
+    """Past its time a program is killed with its children, and what it printed is there."""
+    mark = tmp_path / "mark"
+    child = f"import time; time.sleep(3); open({str(mark)!r}, 'w')"
+    code = (
+        "import subprocess, sys, time; print('begun', flush=True);"
+        f"subprocess.Popen([sys.executable, '-c', {child!r}]); time.sleep(60)"
+    )
+    with pytest.raises(proc.ProgramTimedOut) as caught:
+        proc.run((PYTHON, "-c", code), timeout=1.5)
+    assert "begun" in caught.value.output
+    time.sleep(3)
+    assert not mark.exists()
