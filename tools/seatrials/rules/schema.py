@@ -14,11 +14,7 @@ from seatrials.task.validate import Fault, FaultKind
 
 
 def _hit(task: TaskPackage, path: KeyPath, says: str) -> Hit:
-    line = task.config_line(path)
-    if line is None and task.document is not None:
-        # What a shorthand stands for has no line of its own.
-        shorthand: KeyPath = {"task": ("name",), "sandbox": ("image",)}.get(str(path[0]), ()) if path else ()
-        line = task.config_line(shorthand) or 1
+    line = task.config_line(path) or (1 if task.document is not None else None)
     where = f"`{dotted(path)}` " if path else ""
     return Hit(path=task.config_file, line=line, message=f"{where}{says}")
 

@@ -134,7 +134,9 @@ class TaskPackage:
         for end in range(len(path), 0, -1):
             if (line := lines.get(path[:end])) is not None:
                 return line
-        return None
+        # What a shorthand stands for has no line of its own.
+        shorthand = {"task": "name", "sandbox": "image"}.get(str(path[0])) if path else None
+        return lines.get((shorthand,)) if shorthand is not None else None
 
     @property
     def config_file(self) -> str:
