@@ -233,12 +233,11 @@ def _prompt_hit(task: TaskPackage, message: str) -> Hit:
 
 
 _PLACE: Final = re.compile(
-    r"(?:^|[\s`'\"(\[<:=])(?:~?/|\.{1,2}/)?[\w.$\{\}<>*-]*(?:/[\w.$\{\}<>*-]+)+"  # a path with a slash
-    r"|\b[\w-]+\.[A-Za-z][A-Za-z0-9]{0,9}\b"  # a file with a suffix, or a host
-    r"|(?:^|[\s`'\"(])/[\w.-]+"  # a folder at the root
-    r"|\b(?:port|ports|localhost|https?|stdout|endpoint|socket|service|daemon)\b"
-    r"|`[^`\n]+`",
-    re.IGNORECASE | re.MULTILINE,
+    r"`[^`\n]+`"
+    r"|/[\w.${<*-]"  # a path
+    r"|\w\w\.[A-Za-z][A-Za-z0-9]{0,9}\b"  # a file with a suffix, or a host
+    r"|\b(?:ports?|localhost|stdout|endpoint|socket|service|daemon)\b",
+    re.IGNORECASE,
 )
 
 

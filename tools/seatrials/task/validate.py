@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from functools import cache
 from typing import Any, Final, Literal, assert_never
 from urllib.parse import urlsplit
 
@@ -129,7 +130,7 @@ class _Loader:
 
     def _default(self, key: Key) -> Any:
         if key.kind == "table" and not key.nullable:
-            return self.table(key.table, {}, ())
+            return _default_table(key.table)
         if key.default == ():
             return []
         return dict(key.default) if isinstance(key.default, dict) else key.default
@@ -259,6 +260,12 @@ class _Loader:
         if values["capture_dir_b64_env_file_var"] and not values["capture_dir_b64_env"]:
             path = (*path, "capture_dir_b64_env_file_var")
             self.fault("value", path, "needs `capture_dir_b64_env`")
+
+
+@cache
+def _default_table(table: str) -> dict[str, Any]:
+    """Return a table of which nothing is declared; shared, and never changed."""
+    return _Loader().table(table, {}, ())
 
 
 def hint(name: str, table: str) -> str:
