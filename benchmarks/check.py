@@ -7,7 +7,9 @@ Harbor installed, whose `lint_task` then runs over the same tasks, in one
 process, with the rules that `harbor lint` runs by default. All is measured in
 one run: each round measures everything once, and the shortest time of the
 rounds counts, so that what else the machine does disturbs least. Times of
-`seatrials` are of the whole command, from its start to its end.
+`seatrials` are of the whole command, from its start to its end. The seconds of
+the processors beside them, of all processes together, tell more than the clock
+where the machine is busy with other work.
 """
 
 import argparse
@@ -20,6 +22,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from seatrials import __version__
@@ -41,33 +44,43 @@ from importlib.metadata import version
 from harbor.lint import lint_task
 from harbor.lint.models import DEFAULT_RULES
 roots = [Path(line) for line in sys.stdin.read().splitlines()]
-start = time.perf_counter()
+start, used = time.perf_counter(), time.process_time()
 for root in roots:
     lint_task(root, selected_rules=set(DEFAULT_RULES))
-print(time.perf_counter() - start, version("harbor"))
+print(time.perf_counter() - start, time.process_time() - used, version("harbor"))
 """
 
 
-def run(*argv: str, **env: str) -> tuple[float, int]:
-    """Run a program and return its seconds and the peak of its largest process in kilobytes."""
+@dataclass(frozen=True, kw_only=True)
+class Cost:
+    """What a program took: seconds by the clock and of the processors, and its peak of memory."""
+
+    wall: float
+    cpu: float
+    kilobytes: int = 0
+
+
+def run(*argv: str, **env: str) -> Cost:
+    """Run a program and return what it took, its own child processes included."""
     start = time.perf_counter()
     with Path(os.devnull).open("wb") as nowhere:
         process = subprocess.Popen(argv, stdout=nowhere, env=os.environ | env)
         _, status, usage = os.wait4(process.pid, 0)
+    wall = time.perf_counter() - start
     code = process.returncode = os.waitstatus_to_exitcode(status)
     if code not in {0, 1}:
         raise SystemExit(f"`{' '.join(argv)[:200]}` ended with {code}")
     unit = 1 if sys.platform == "linux" else 1024
-    return time.perf_counter() - start, usage.ru_maxrss // unit
+    return Cost(wall=wall, cpu=usage.ru_utime + usage.ru_stime, kilobytes=usage.ru_maxrss // unit)
 
 
-def lint(python: str, folders: list[str]) -> tuple[float, str]:
-    """Return the seconds of Harbor's lint in one process, imports not counted, and its version."""
+def lint(python: str, folders: list[str]) -> tuple[Cost, str]:
+    """Return what Harbor's lint took in one process, imports not counted, and its version."""
     done = subprocess.run(
         [python, "-c", LINT], input="\n".join(folders), text=True, capture_output=True, check=True
     )
-    seconds, version = done.stdout.split()
-    return float(seconds), version
+    wall, cpu, version = done.stdout.split()
+    return Cost(wall=float(wall), cpu=float(cpu)), version
 
 
 @contextmanager
@@ -90,8 +103,7 @@ def main() -> None:
     args = parser.parse_args()
 
     folders = [str(task.root.resolve()) for task in select([args.set]).tasks]
-    times: dict[str, list[float]] = defaultdict(list)
-    peaks: dict[str, list[int]] = defaultdict(list)
+    costs: dict[str, list[Cost]] = defaultdict(list)
     harbor = ""
     check = (sys.executable, "-m", "seatrials", "check", "--format", "json")
     with linked(folders[:FEW]) as few:
@@ -100,51 +112,53 @@ def main() -> None:
             with tempfile.TemporaryDirectory() as store:
                 for name, argv in {
                     "help": (sys.executable, "-m", "seatrials", "--help"),
-                    "hash": (sys.executable, "-c", HASH, args.set),
                     "cold": (*check, "--no-cache", args.set),
-                    "one": (*check, "--no-cache", "--jobs", "1", args.set),
                     "again": (*check, "--no-cache", "--no-reuse", args.set),
+                    "one": (*check, "--no-cache", "--jobs", "1", args.set),
+                    "few": (*check, "--no-cache", few),
                     "store": (*check, args.set),
                     "warm": (*check, args.set),
-                    "few": (*check, "--no-cache", few),
+                    "hash": (sys.executable, "-c", HASH, args.set),
                 }.items():
-                    seconds, peak = run(*argv, XDG_CACHE_HOME=store)
-                    times[name].append(seconds)
-                    peaks[name].append(peak)
+                    costs[name].append(run(*argv, XDG_CACHE_HOME=store))
             if args.harbor:
-                seconds, harbor = lint(args.harbor, folders)
-                times["lint"].append(seconds)
+                cost, harbor = lint(args.harbor, folders)
+                costs["lint"].append(cost)
 
-    best = {name: min(values) for name, values in times.items()}
+    wall = {name: min(cost.wall for cost in measured) for name, measured in costs.items()}
+    cpu = {name: min(cost.cpu for cost in measured) for name, measured in costs.items()}
     count = len(folders)
     print(
         f"seatrials {__version__}, Python {platform.python_version()}, {processors()} processors, "
         f"{count:,} tasks, best of {args.rounds}\n"
     )
-    print("| what | seconds | ms a task |\n| --- | ---: | ---: |")
+    print("| what | seconds | ms a task | of processors |\n| --- | ---: | ---: | ---: |")
     for name, said in (
         ("lint", f"Harbor {harbor}, `lint_task` in one process"),
-        ("cold", "`check`, nothing stored, all processors"),
-        ("again", "the same, identical scripts parsed again (`--no-reuse`)"),
+        ("cold", "`check`, nothing stored"),
+        ("again", "the same, nothing kept of files that tasks share (`--no-reuse`)"),
         ("one", "`check`, nothing stored, one worker (`--jobs 1`)"),
         ("store", "`check`, nothing stored yet, results kept"),
         ("warm", "`check` again, nothing changed"),
         ("hash", "reading and hashing the files only, one process"),
         ("help", "`seatrials --help`"),
     ):
-        if name in best:
-            each = "" if name == "help" else f"{best[name] / count * 1000:.2f}"
-            print(f"| {said} | {best[name]:.2f} | {each} |")
-    print("\n| ratio | measured | wanted |\n| --- | ---: | ---: |")
-    if args.harbor:
-        print(f"| `check` to Harbor's lint | {best['cold'] / best['lint']:.2f} | at most 0.33 |")
-        print(f"| the same with `--no-reuse` | {best['again'] / best['lint']:.2f} | |")
-    print(f"| nothing changed to reading and hashing | {best['warm'] / best['hash']:.2f} | at most 2 |")
-    print(f"| `seatrials --help`, seconds | {best['help']:.2f} | under 0.25 |")
-    small, large = min(peaks["few"]), min(peaks["cold"])
+        if name in wall:
+            each = "" if name == "help" else f"{wall[name] / count * 1000:.2f}"
+            print(f"| {said} | {wall[name]:.2f} | {each} | {cpu[name]:.2f} |")
+    print("\n| ratio | measured | of processors | wanted |\n| --- | ---: | ---: | ---: |")
+    for name, to, said, wanted in (
+        ("cold", "lint", "`check` to Harbor's lint", "at most 0.33"),
+        ("again", "lint", "the same with `--no-reuse`", ""),
+        ("warm", "hash", "nothing changed to reading and hashing", "at most 2"),
+    ):
+        if name in wall and to in wall:
+            print(f"| {said} | {wall[name] / wall[to]:.2f} | {cpu[name] / cpu[to]:.2f} | {wanted} |")
+    print(f"| `seatrials --help`, seconds | {wall['help']:.2f} | {cpu['help']:.2f} | under 0.25 |")
+    small, large = (min(cost.kilobytes for cost in costs[name]) / 1024 for name in ("few", "cold"))
     print(
         f"| peak memory, {count:,} to {min(FEW, count)} tasks | "
-        f"{large / 1024:.0f} MB / {small / 1024:.0f} MB = {large / small:.2f} | flat |"
+        f"{large:.0f} MB / {small:.0f} MB = {large / small:.2f} | | flat |"
     )
 
 
