@@ -75,6 +75,7 @@ def test_scripts_that_write_on_every_way(text: str) -> None:
         ("set -o errexit\ntrue && check\necho > reward", {(2, "errexit")}),
         ("set -e\nx=1\nf() { check; }\nf\necho > reward", {(3, "errexit")}),
         ("set -e\n[ -f work ]\necho > reward", {(2, "errexit")}),
+        ("set -e\ncheck || true\nother\nif [ $? -eq 0 ]; then r=1; fi\necho > reward", {(3, "errexit")}),
         ("check || exit 1\necho > reward", {(1, "exit")}),
         ("check\nif [ $? -ne 0 ]; then\n  exit 1\nfi\necho > reward", {(3, "exit")}),
         ("die() { exit 1; }\ncheck || die\necho > reward", {(1, "exit")}),

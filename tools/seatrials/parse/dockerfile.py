@@ -133,7 +133,7 @@ class Dockerfile:
         return _find(earlier, name)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
 def parse_dockerfile(source: bytes) -> Dockerfile:
     """Parse a Dockerfile. Never raises; equal sources are parsed once."""
     problems: list[Problem] = []

@@ -7,6 +7,7 @@ is for the caller to say.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import Final, Literal
 
 from seatrials.parse.shell import (
@@ -109,6 +110,7 @@ class _Run:
         self.functions = {node.name: node.body for node in walk(script.body) if isinstance(node, Function)}
         self.steps = 0
         self.calls = 0
+        self.watched = False
         self.trapped = any(self._traps(command) for command in script.commands())
 
     def _traps(self, command: Command) -> bool:
@@ -127,11 +129,15 @@ class _Run:
 
     def body(self, body: Body, states: States, *, tested: bool) -> _Outcome:
         out = _Outcome(states, _NONE)
-        for node in body:
+        outer = self.watched
+        for node, following in zip_longest(body, body[1:]):
             going = out.both
             if not going:
-                return out
+                break
+            # Whoever asks for `$?` next thinks of a failure here.
+            self.watched = isinstance(node, Command | Pipeline) and _asks_for_status(following)
             out = self.node(node, going, tested=tested)
+        self.watched = outer
         return out
 
     def node(self, node: Node, states: States, *, tested: bool) -> _Outcome:  # noqa: PLR0912 - one case each
@@ -170,7 +176,7 @@ class _Run:
         """Return the states in which the script goes on after a failure; record where it ends."""
         if tested:
             return states
-        if checks and not self.inner:
+        if (checks or self.watched) and not self.inner:
             self.found.extend(
                 Ending(line=line, kind="errexit", state=state) for state in states if state.errexit
             )
@@ -315,6 +321,21 @@ class _Run:
         enter, leave = (out.good, out.bad) if node.kind == "while" else (out.bad, out.good)
         after = self.body(node.body, enter, tested=tested).both if enter else _NONE
         return _Outcome(leave | after, _NONE)
+
+
+def _asks_for_status(node: Node | None) -> bool:
+    """Say whether a node looks at `$?`."""
+    match node:
+        case Test():
+            return "$?" in node.text
+        case Command():
+            return any("$?" in word.raw for word in (*node.words, *(value for _, value in node.assignments)))
+        case Case():
+            return "$?" in node.word.raw
+        case If():
+            return any(_asks_for_status(part) for part in node.branches[0][0][:1])
+        case _:
+            return False
 
 
 def _options(state: State, node: Command) -> State:

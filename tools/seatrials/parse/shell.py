@@ -265,7 +265,7 @@ def shebang(source: bytes) -> tuple[str, str]:
     return program, letters
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
 def parse_shell(source: bytes) -> Script:
     """Parse a script. Never raises; equal sources are parsed once."""
     program, options = shebang(source)

@@ -175,7 +175,7 @@ def takes_other_numbers(task: TaskPackage) -> Iterator[Hit]:
                 yield Hit(path=path, line=line, message=f"`{code}` takes other numbers too")
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
 def _loose_shell(source: bytes) -> tuple[tuple[int, str], ...]:
     out: list[tuple[int, str]] = []
     for node in walk(parse_shell(source).body):
@@ -418,7 +418,7 @@ def _verifier_network(task: TaskPackage) -> str:
     return "no-network" if sandbox.get("allow_internet") is False else "public"
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
 def _downloads(source: bytes) -> tuple[tuple[int, str], ...]:
     out: list[tuple[int, str]] = []
     pending: list[tuple[Body, bool]] = [(parse_shell(source).body, False)]
@@ -593,6 +593,21 @@ def _run_scripts(task: TaskPackage) -> Iterator[TaskFile]:
             yield file
 
 
+def _image_scripts(task: TaskPackage) -> Iterator[TaskFile]:
+    """Yield the shell scripts of the build context that the Dockerfile runs."""
+    scripts = [
+        file
+        for path, file in task.files.items()
+        if path.startswith("environment/") and path.endswith(".sh") and file.kind == "file"
+    ]
+    dockerfile = task.resolve(DOCKERFILE) if scripts else None
+    if dockerfile is not None:
+        instructions = parse_dockerfile(dockerfile.read()).instructions
+        said = " ".join(found.rest for found in instructions if found.name in {"RUN", "CMD", "ENTRYPOINT"})
+        words = set(re.split(r"[\s\"';&|(),/\[\]]+", said))
+        yield from (file for file in scripts if file.name in words)
+
+
 def _is_shell(file: TaskFile) -> bool:
     return "." not in file.name and file.size <= _MAX_HELPER and shebang(file.read())[0] in _SHELLS
 
@@ -605,7 +620,7 @@ def crlf_script(task: TaskPackage) -> Iterator[Hit]:
 
     Fix: `dos2unix FILE`, and `*.sh text eol=lf` in `.gitattributes`.
     """
-    for file in _run_scripts(task):
+    for file in (*_run_scripts(task), *_image_scripts(task)):
         source = file.read()
         if b"\r\n" in source:
             line = source.count(b"\n", 0, source.find(b"\r\n")) + 1

@@ -217,7 +217,7 @@ def variables_of(script: Script) -> dict[str, str]:
     return known
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
 def script_facts(source: bytes, helpers: tuple[tuple[str, bool], ...]) -> ScriptFacts:
     """Read a script; `helpers` are the verifier's files that it names, and if they write the reward."""
     script = parse_shell(source)
