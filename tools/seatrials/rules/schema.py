@@ -117,8 +117,8 @@ def schema_version(task: TaskPackage) -> Iterator[Hit]:
 
     Why: it reads version 1 and refuses every other.
 
-    Fix: write `schema_version: "1.3"`, in quotes: without them YAML gives a
-    number, which BenchFlow refuses too.
+    Fix: write `schema_version: "1.3"`, in quotes: a bare 1.3 is a number,
+    which BenchFlow refuses for its type.
     """
     yield from _faults(task, "version")
 

@@ -12,12 +12,14 @@ from seatrials.rules.model import Hit, TaskRule
 from seatrials.rules.rubric import review_rubric_faults
 from seatrials.task.document import dotted
 from seatrials.task.package import CONFIG, DOCUMENT, INSTRUCTION, VERIFIER_DOCUMENT, TaskPackage
+from seatrials.task.schema import DOCUMENT_KEYS, SHORTHAND_KEYS
 from seatrials.task.verifier_document import Strategy, relative, strategy_files
 
 DOCKERFILE: Final = "environment/Dockerfile"
 
 _NATIVE_KEYS: Final = ("task", "metadata", "agent", "verifier", "sandbox")
 _POSTTRAIN_KEYS: Final = ("version", "metadata", "agent", "verifier", "environment")
+_NATIVE_ONLY: Final = frozenset({"schema_version", "task", "sandbox"}) | SHORTHAND_KEYS | DOCUMENT_KEYS
 _POSTTRAIN_FILES: Final = (
     "verifier/test_outputs.py",
     "verifier/verifier.md",
@@ -183,18 +185,17 @@ def posttrain_format(task: TaskPackage) -> Iterator[Hit]:
     runs refuses it since 0.6.8 (`environment` was renamed to `sandbox`), so
     no trial of such a task can start.
 
-    Fix: make it native: rename `version` to `schema_version` (with "1.3") and
-    `environment` to `sandbox`, and add `task` with a `name: org/name`.
+    Fix: run `seatrials migrate`. By hand: rename `version` to `schema_version`
+    (with "1.3") and `environment` to `sandbox`, and add `task` with a `name: org/name`.
     """
-    if task.format == "posttrain":
-        keys = task.document.frontmatter if task.document is not None else {}
-        lacking = " and ".join(f"`{key}`" for key in ("schema_version", "task") if key not in keys)
-        refused = "; BenchFlow refuses its `environment`" if "environment" in keys else ""
-        yield Hit(
-            path=DOCUMENT,
-            line=1,
-            message=f"without {lacking} the arena takes this for a PostTrain task{refused}; make it native",
-        )
+    if task.format != "posttrain":
+        return
+    keys = task.document.frontmatter if task.document is not None else {}
+    lacking = " and ".join(f"`{key}`" for key in ("schema_version", "task") if key not in keys)
+    message = f"without {lacking} the arena takes this for a PostTrain task"
+    if "environment" in keys:
+        message += "; it accepts that, but BenchFlow refuses `environment`: `seatrials migrate` mends it"
+    yield Hit(path=DOCUMENT, line=1, message=message)
 
 
 def posttrain_files(task: TaskPackage) -> Iterator[Hit]:
@@ -221,7 +222,7 @@ def posttrain_files(task: TaskPackage) -> Iterator[Hit]:
 def _half_native(task: TaskPackage) -> bool:
     """Say whether the author meant a native task and left a key out: one finding says so."""
     keys = task.document.frontmatter if task.document is not None else {}
-    return any(key in keys for key in ("schema_version", "task", "sandbox"))
+    return not _NATIVE_ONLY.isdisjoint(keys)
 
 
 def bad_verifier_document(task: TaskPackage) -> Iterator[Hit]:
