@@ -5,12 +5,13 @@ renames of a replacement) absent while both lie beside it under names that
 `recover` knows.
 """
 
+import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from seatrials.migrate.model import Plan, Unreadable
+from seatrials.migrate.model import Unreadable
 from seatrials.migrate.plan import FOLDERS
 from seatrials.task.files import TaskFile, list_files
 from seatrials.task.package import TaskPackage
@@ -18,6 +19,8 @@ from seatrials.task.package import TaskPackage
 NEW: Final = ".seatrials-new"
 OLD: Final = ".seatrials-old"
 _DEPTH: Final = 4
+_IN_MEMORY: Final = 512 * 1024
+"""Bytes up to which `TaskFile` keeps what it read."""
 
 
 def beside(folder: Path, suffix: str) -> Path:
@@ -25,10 +28,8 @@ def beside(folder: Path, suffix: str) -> Path:
     return folder.with_name(f".{folder.name}{suffix}")
 
 
-def write(
-    task: TaskPackage, plan: Plan, files: Mapping[str, TaskFile], target: Path, *, replace: bool
-) -> None:
-    """Write the `files` that a plan makes (see `proof.result`) as the folder `target`.
+def write(task: TaskPackage, files: Mapping[str, TaskFile], target: Path, *, replace: bool) -> None:
+    """Write the `files` that a plan makes of a task (see `proof.result`) as the folder `target`.
 
     Raises `Unreadable` where `target` exists and is not to be replaced, or
     where what was written is not what was planned; then nothing has changed.
@@ -39,7 +40,7 @@ def write(
     target.parent.mkdir(parents=True, exist_ok=True)
     _clear(new)
     try:
-        _build(task, plan, new)
+        _build(files, new)
         _compare(files, new)
         if not target.exists():
             new.rename(target)
@@ -93,36 +94,37 @@ def _clear(folder: Path) -> None:
         shutil.rmtree(folder)
 
 
-def _build(task: TaskPackage, plan: Plan, folder: Path) -> None:
-    made: set[Path] = set()
+def _build(files: Mapping[str, TaskFile], folder: Path) -> None:
+    made = {""}
     folder.mkdir()
-    for action in plan.actions:
-        if not action.target:
-            continue
-        place = folder / action.target
-        if place.parent not in made:
-            place.parent.mkdir(parents=True, exist_ok=True)
-            made.add(place.parent)
-        if action.link:
-            place.symlink_to((action.content or b"").decode("utf-8", "surrogateescape"))
-            continue
-        if action.content is not None:
-            place.write_bytes(action.content)
+    for path, file in files.items():
+        above = path.rpartition("/")[0]
+        if above not in made:
+            (folder / above).mkdir(parents=True)
+            parts = above.split("/")
+            made.update("/".join(parts[:end]) for end in range(1, len(parts) + 1))
+        place = folder / path
+        if file.kind == "link":
+            place.symlink_to(os.fsdecode(file.read()))
+        elif file.size <= _IN_MEMORY:
+            # These are the very bytes that the proof looked at.
+            fd = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o755 if file.executable else 0o644)
+            with os.fdopen(fd, "wb") as stream:
+                stream.write(file.read())
         else:
-            source = task.resolve(action.source)
-            if source is None:
-                raise Unreadable(f"`{action.source}` went away while it was copied")
-            shutil.copyfile(source.location, place, follow_symlinks=False)
-        if action.executable:
-            place.chmod(0o755)
+            shutil.copyfile(file.location, place, follow_symlinks=False)
+            place.chmod(0o755 if file.executable else 0o644)
 
 
 def _compare(files: Mapping[str, TaskFile], folder: Path) -> None:
+    """Look at what was written: every file is there, and as long as it was when it was proven."""
     written = list_files(folder).files
     for path in sorted(files.keys() ^ written.keys()):
-        raise Unreadable(f"`{path}` is not what was to be written; did something change the source?")
+        raise Unreadable(f"`{path}` is not what was to be written; try again")
     for path, file in files.items():
-        if file.blob_id != written[path].blob_id:
+        new = written[path]
+        changed = new.size != file.size or (new.size > _IN_MEMORY and new.blob_id != file.blob_id)
+        if changed or new.kind != file.kind:
             raise Unreadable(f"`{path}` changed while it was copied; try again")
 
 

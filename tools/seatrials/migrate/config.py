@@ -6,12 +6,11 @@ What is done to the author's keys is what BenchFlow's import does (see
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from seatrials.migrate.harbor_config import restore_kept
-from seatrials.migrate.model import Fill, Note, Unreadable, Unsupported
+from seatrials.migrate.model import Fill, Note, Unreadable, Unsupported, copied
 from seatrials.task.document import KeyPath, dotted
 from seatrials.task.harbor import split_extra, to_native_names
 from seatrials.task.native import author_path, dotted_leaves
@@ -79,12 +78,12 @@ def native_config(task: TaskPackage, fill: Fill) -> NativeConfig:
     """
     document = task.document
     source = document.frontmatter if document is not None else task.toml.data if task.toml is not None else {}
-    renamed, conflicts = to_native_names(deepcopy(dict(source)))
+    renamed, conflicts = to_native_names(copied(dict(source)))
     if conflicts:
         raise Unreadable(conflicts[0])
-    restore_kept(renamed)
+    restored = restore_kept(renamed)
     config = {"schema_version": renamed.pop("schema_version", "1.3"), **renamed}
-    aside = DOCUMENT_KEYS | SHORTHAND_KEYS if document is not None else frozenset[str]()
+    aside = DOCUMENT_KEYS | SHORTHAND_KEYS if document is not None else restored
     known, extra, paths = split_extra({key: value for key, value in config.items() if key not in aside})
     data = {key: known.get(key, value) for key, value in config.items() if key in known or key in aside}
     out = NativeConfig(data=data, extra=paths)

@@ -2,10 +2,9 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from copy import deepcopy
 from typing import Any, Final
 
-from seatrials.migrate.model import Note
+from seatrials.migrate.model import Note, copied
 from seatrials.task.document import KeyPath, dotted
 from seatrials.task.harbor import to_native_names
 from seatrials.task.schema import DOCUMENT_KEYS, TABLES
@@ -30,7 +29,7 @@ _STEP: Final = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 
 def harbor_config(native: Mapping[str, Any], notes: list[Note]) -> dict[str, Any]:
     """Return a native frontmatter as the data of a ``task.toml``, and note what Harbor does not know."""
-    config = deepcopy(dict(native))
+    config = copied(dict(native))
     compat = config.get("benchflow", {}).get("compat") if isinstance(config.get("benchflow"), dict) else None
     extra = compat.get("extra") if isinstance(compat, dict) else None
     if isinstance(extra, dict):
@@ -52,17 +51,21 @@ def harbor_config(native: Mapping[str, Any], notes: list[Note]) -> dict[str, Any
     return _harbor_names(config)
 
 
-def restore_kept(config: dict[str, Any]) -> None:
-    """Put back what an export kept under `metadata.seatrials_native`; other content stays where it is."""
+def restore_kept(config: dict[str, Any]) -> frozenset[str]:
+    """Put back what an export kept under `metadata.seatrials_native`; other content stays where it is.
+
+    Returns the document's keys among them, which no ``task.toml`` has otherwise.
+    """
     metadata = config.get("metadata")
     kept = metadata.get(KEPT) if isinstance(metadata, dict) else None
     if not isinstance(metadata, dict) or not isinstance(kept, dict):
-        return
+        return frozenset()
     back = {path: value for path, value in kept.items() if _put(config, path, value)}
     if len(back) == len(kept):
         del metadata[KEPT]
     else:
         metadata[KEPT] = {path: value for path, value in kept.items() if path not in back}
+    return DOCUMENT_KEYS & back.keys()
 
 
 def _put(config: dict[str, Any], path: str, value: Any) -> bool:
@@ -125,7 +128,7 @@ def _merge(config: dict[str, Any], extra: Mapping[str, Any]) -> None:
     """Put the keys that were set aside back to where they stood; a key that is there wins."""
     for key, value in extra.items():
         if key not in config:
-            config[key] = deepcopy(value)
+            config[key] = copied(value)
         elif isinstance(config[key], dict) and isinstance(value, Mapping):
             _merge(config[key], value)
         elif isinstance(config[key], list) and isinstance(value, list):
@@ -153,6 +156,6 @@ def _renamed(table: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, An
 
 def native_names(config: Mapping[str, Any]) -> dict[str, Any]:
     """Return the data of a ``task.toml`` in native spelling, with what an export kept put back."""
-    native, _ = to_native_names(deepcopy(dict(config)))
+    native, _ = to_native_names(copied(dict(config)))
     restore_kept(native)
     return native

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final, Literal, get_args
+from typing import Any, Final, Literal, get_args
 
 from seatrials.task.document import KeyPath
 from seatrials.task.files import TaskFile
@@ -76,6 +76,17 @@ class Action:
     link: bool = False
     executable: bool = False
     reason: str = ""
+
+
+def copied(data: Any) -> Any:
+    """Return plain data with its mappings and lists copied; several times as fast as ``deepcopy``."""
+    match data:
+        case dict():
+            return {key: copied(value) for key, value in data.items()}
+        case list():
+            return [copied(value) for value in data]
+        case _:
+            return data
 
 
 def carried(source: str, target: str, file: TaskFile) -> Action:

@@ -29,6 +29,10 @@ class Rename:
         """Match `/old` as a whole path component at a path's start, with the first name below it."""
         return re.compile(rf"{_BEFORE}/{self.old}{_AFTER}(/[\w.-]+)?")
 
+    def found(self, text: str) -> "re.Match[str] | None":
+        """Return the first match; most texts have none, which a plain search tells faster."""
+        return self.pattern.search(text) if f"/{self.old}" in text else None
+
 
 @dataclass(frozen=True, kw_only=True)
 class Rewritten:
@@ -52,16 +56,17 @@ def rewrite_oracle(files: Mapping[str, TaskFile], folder: str, rename: Rename, p
         return Rewritten(texts={}, unsure=())
     texts = _texts(own.items())
     others = _texts((path, file) for path, file in files.items() if path not in own)
-    said = {path: text for path, text in texts.items() if rename.pattern.search(text)}
+    said = {path: text for path, text in texts.items() if rename.found(text)}
     verifier = _places(_verifier(others), rename)
     if not said:
         return Rewritten(texts={}, unsure=verifier)
-    back = Rename(old=rename.new, new=rename.old).pattern
+    back = Rename(old=rename.new, new=rename.old)
     names = {path[len(prefix) :].partition("/")[0] for path in own}
-    taken = [(match.group(1) or "")[1:] in names for text in texts.values() for match in back.finditer(text)]
+    saying = [text for text in texts.values() if back.found(text)]
+    taken = [(match.group(1) or "")[1:] in names for text in saying for match in back.pattern.finditer(text)]
     elsewhere = [prompt, *others.values()]
-    mounted = any(rename.pattern.search(others.get(path, "")) for path in COMPOSE)
-    alone = not any(rename.pattern.search(text) or back.search(text) for text in elsewhere)
+    mounted = any(rename.found(others.get(path, "")) for path in COMPOSE)
+    alone = not any(rename.found(text) or back.found(text) for text in elsewhere)
 
     def replaced(match: re.Match[str]) -> str:
         below = match.group(1) or ""
@@ -71,7 +76,7 @@ def rewrite_oracle(files: Mapping[str, TaskFile], folder: str, rename: Rename, p
         return match.group()
 
     new = {path: rename.pattern.sub(replaced, text) for path, text in said.items()}
-    left = {path: text for path, text in new.items() if rename.pattern.search(text)}
+    left = {path: text for path, text in new.items() if rename.found(text)}
     return Rewritten(
         texts={path: text for path, text in new.items() if text != texts[path]},
         unsure=(*_places(left, rename), *verifier),
@@ -101,7 +106,7 @@ def _texts(files: Iterable[tuple[str, TaskFile]]) -> dict[str, str]:
 def _places(texts: Mapping[str, str], rename: Rename) -> tuple[tuple[str, int], ...]:
     found: list[tuple[str, int]] = []
     for path, text in texts.items():
-        if match := rename.pattern.search(text):
+        if match := rename.found(text):
             found.append((path, text.count("\n", 0, match.start()) + 1))
     return tuple(found)
 

@@ -22,6 +22,9 @@ DOCKERFILE: Final = "environment/Dockerfile"
 FOLDERS: Final[Mapping[str, str]] = {"tests": "verifier", "solution": "oracle"}
 """Harbor's folders and what they are called in a native package."""
 
+_ESCAPED: Final = re.compile(
+    r"^\\##\s+(?:prompt|role:[\w.-]+|scene:[\w.-]+|user-persona)\s*$", re.IGNORECASE | re.MULTILINE
+)
 _IMAGE: Final = re.compile(r"[\w][\w.\-/:@]*")
 _FROM_CONTEXT: Final = re.compile(r"^\s*(?:COPY|ADD)\s+(?!.*--from=)", re.IGNORECASE | re.MULTILINE)
 
@@ -79,6 +82,10 @@ class _Planner:
         if not self.task.native.prompt.strip():
             file = INSTRUCTION if self.harbor else DOCUMENT
             raise Unreadable(f"the prompt in `{file}` is empty; BenchFlow needs one")
+        if self.harbor and _ESCAPED.search(self.task.native.prompt):
+            raise Unsupported(
+                "its prompt has a heading behind a backslash (`\\## prompt`); BenchFlow drops the backslash"
+            )
         self.notes += config.notes
         targets = self._targets()
         self._carry(targets)

@@ -22,7 +22,7 @@ from seatrials.task.files import TaskFile, git_blob_id
 from seatrials.task.harbor import leaf_paths, split_extra
 from seatrials.task.native import view_of_document
 from seatrials.task.package import DOCUMENT, TaskPackage
-from seatrials.task.schema import DOCUMENT_KEYS, SHORTHAND_KEYS
+from seatrials.task.schema import DOCUMENT_KEYS, SHORTHAND_KEYS, unknown_keys
 from seatrials.task.validate import load
 
 _LINK: Final = 0o777
@@ -37,6 +37,7 @@ def result(task: TaskPackage, plan: Plan) -> dict[str, TaskFile]:
         source = task.resolve(action.source) if action.source and not action.link else None
         if action.content is None:
             assert source is not None  # noqa: S101 - only files are carried without content
+            _ = source.blob_id  # read once, here: what is proven and what is written are the same bytes
             out[action.target] = replace(source, path=action.target)
         else:
             out[action.target] = TaskFile(
@@ -98,6 +99,8 @@ def _lost_leaves(task: TaskPackage, plan: Plan, frontmatter: Mapping[str, Any]) 
                 yield f"`{dotted(path)}` is lost"
             continue
         found, value = _at(frontmatter, native), _at(source, path)
+        if value == {} and isinstance(found, dict):
+            continue  # something was added to an empty table
         if not same(found, value) and not same(_at(extra, native), value):
             yield f"`{dotted(path)}` is lost" if found is None else f"`{dotted(path)}` has another value"
 
@@ -113,10 +116,14 @@ def _config_differences(task: TaskPackage, plan: Plan, back: Plan) -> Iterator[s
     new = native_names(written)
     for path in sorted(plan.added, key=len, reverse=True):
         _drop(new, path, old)
-    sides = []
+    for path in (path for path, now in plan.moved.items() if path == now):
+        _drop(new, path, old)  # its value changed on purpose, as a note says
+    sides: list[tuple[dict[str, Any], dict[str, Any]]] = []
     for side in (old, new):
         aside = DOCUMENT_KEYS | SHORTHAND_KEYS if task.document is not None else frozenset[str]()
-        known, extra, _ = split_extra({key: value for key, value in side.items() if key not in aside})
+        known, extra = {key: value for key, value in side.items() if key not in aside}, dict[str, Any]()
+        if next(unknown_keys(known), None) is not None:
+            known, extra, _ = split_extra(known)
         sides.append((load(known).values, extra))
     if not same(sides[0][0], sides[1][0]):
         yield "the configuration differs after an export back"
@@ -130,7 +137,7 @@ def _declared(task: TaskPackage) -> dict[str, Any]:
 
 
 def _drop(data: Any, path: KeyPath, old: Any) -> None:
-    """Take an added key out, unless the source had it (empty, say) all along."""
+    """Take an added key out; one that the source had all along gets its old value."""
     if _has(old, path):
         value = _at(old, path)
         for part in path[:-1]:

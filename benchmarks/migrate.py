@@ -1,0 +1,166 @@
+"""How long a migration takes beside BenchFlow's own, and whether both mean the same.
+
+    python benchmarks/migrate.py SET [SET ...] [--benchflow PYTHON] [--rounds N]
+
+SET is a folder of Harbor tasks; PYTHON an interpreter that has BenchFlow
+installed, whose ``migrate_task_to_task_md`` then turns copies of the same
+tasks, in one process. All is measured in one run, and the shortest time of the
+rounds counts. Times of `seatrials` are of planning, proof and writing; the
+reference's are of its function alone, without making the copies that it
+works on. With PYTHON the results are compared task by task, read with
+BenchFlow's own model: configuration, prompt, and files by their content.
+"""
+
+import argparse
+import json
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+from seatrials import __version__
+from seatrials.migrate.run import Options, turn
+from seatrials.rules.pool import processors
+from seatrials.task.collection import select
+from seatrials.task.package import TaskPackage
+
+REFERENCE = """
+import sys, time
+from importlib.metadata import version
+from pathlib import Path
+from benchflow._utils.task_authoring import migrate_task_to_task_md
+failed = 0
+start = time.perf_counter()
+for line in sys.stdin.read().splitlines():
+    try:
+        migrate_task_to_task_md(Path(line), remove_legacy=True)
+    except Exception:
+        failed += 1
+print(time.perf_counter() - start, failed, version("benchflow"))
+"""
+COMPARE = """
+import collections, hashlib, json, sys, warnings
+from pathlib import Path
+from benchflow.task.document import TaskDocument
+from benchflow._utils.task_authoring import check_task
+warnings.simplefilter("ignore")
+counts = collections.Counter()
+examples = {}
+def tell(what, name):
+    counts[what] += 1
+    examples.setdefault(what, name)
+def files(root):
+    return {p.relative_to(root).as_posix(): hashlib.sha256(p.read_bytes()).hexdigest()
+            for p in root.rglob("*") if p.is_file() and p.name != "task.md"}
+for line in sys.stdin.read().splitlines():
+    ours, theirs = map(Path, line.split("\\t"))
+    name = ours.name
+    passes = not check_task(ours, validation_level="publication-grade", sandbox_type="docker")
+    counts["publication grade, ours"] += passes
+    counts["publication grade, reference"] += not check_task(theirs, validation_level="publication-grade")
+    if not (theirs / "task.md").exists():
+        tell("only ours succeeds", name)
+        continue
+    counts["both succeed"] += 1
+    left, right = TaskDocument.from_path(ours / "task.md"), TaskDocument.from_path(theirs / "task.md")
+    a, b = left.config.model_dump(mode="json"), right.config.model_dump(mode="json")
+    if a == b:
+        counts["configuration equal"] += 1
+    else:
+        keys = sorted(key for key in a if a[key] != b[key])
+        if keys == ["task"] and not right.frontmatter.get("task"):
+            tell("configuration equal but for task.name, which the source lacks", name)
+        else:
+            tell("configuration differs: " + ", ".join(keys), name)
+    if left.benchflow.get("compat") == right.benchflow.get("compat"):
+        counts["keys set aside equal"] += 1
+    else:
+        tell("keys set aside differ", name)
+    if left.instruction == right.instruction:
+        counts["prompt equal"] += 1
+    else:
+        tell("prompt differs", name)
+    a, b = files(ours), files(theirs)
+    for path in sorted(a.keys() | b.keys()):
+        if path not in b:
+            tell("file only ours: " + path, name)
+        elif path not in a:
+            tell("file only the reference's: " + path, name)
+        elif a[path] != b[path]:
+            tell("file differs: " + path.partition("/")[0] + "/", name)
+for what, count in counts.items():
+    print(f"{count:>6,}  {what}" + (f" (such as {examples[what]})" if what in examples else ""))
+"""
+
+
+def measured(tasks: list[TaskPackage], out: Path, jobs: int) -> float:
+    """Return the seconds in which `seatrials` turns the tasks into `out`."""
+    shutil.rmtree(out, ignore_errors=True)
+    start = time.perf_counter()
+    report = turn(tasks, Options(out=out), jobs=jobs)
+    seconds = time.perf_counter() - start
+    for task in tasks:
+        task.forget()
+    print(f"  {jobs} process{'es' if jobs > 1 else ''}: {seconds:.2f} s; {json.dumps(report.counts())}")
+    return seconds
+
+
+def reference(python: str, tasks: list[TaskPackage], out: Path) -> tuple[float, str]:
+    """Return the seconds in which the reference turns copies of the tasks, and how it names itself."""
+    shutil.rmtree(out, ignore_errors=True)
+    places = []
+    for task in tasks:
+        shutil.copytree(task.root, out / task.name, symlinks=True)
+        places.append(str(out / task.name))
+    done = subprocess.run(
+        [python, "-c", REFERENCE], input="\n".join(places), capture_output=True, text=True, check=True
+    )
+    seconds, failed, version = done.stdout.split()
+    print(f"  reference, 1 process: {float(seconds):.2f} s; {failed} failed")
+    return float(seconds), f"BenchFlow {version}"
+
+
+def main() -> None:
+    """Measure, compare, print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("sets", nargs="+", metavar="SET")
+    parser.add_argument("--benchflow", metavar="PYTHON")
+    parser.add_argument("--rounds", type=int, default=3, metavar="N")
+    args = parser.parse_args()
+    tasks = [task for task in select(args.sets).tasks if task.format == "harbor"]
+    for task in tasks:
+        task.forget()
+    cores = processors()
+    print(
+        f"{len(tasks):,} tasks; seatrials {__version__}, Python {platform.python_version()}, {cores} CPUs"
+    )
+    with tempfile.TemporaryDirectory() as room:
+        ours, theirs = Path(room) / "ours", Path(room) / "theirs"
+        one, all_, other, named = [], [], [], ""
+        for _ in range(args.rounds):
+            if args.benchflow:
+                seconds, named = reference(args.benchflow, tasks, theirs)
+                other.append(seconds)
+            if cores > 1:
+                all_.append(measured(tasks, ours, cores))
+            one.append(measured(tasks, ours, 1))
+        for what, times in (
+            ("seatrials, 1 process", one), (f"seatrials, {cores} processes", all_), (named, other),
+        ):  # fmt: skip
+            if times:
+                print(f"{what:<24} {min(times):7.2f} s  {min(times) / len(tasks) * 1000:6.2f} ms a task")
+        if args.benchflow:
+            pairs = "\n".join(
+                f"{ours / 'tasks' / task.name}\t{theirs / task.name}"
+                for task in tasks
+                if (ours / "tasks" / task.name).is_dir()
+            )
+            env = {**os.environ, "PYTHONWARNINGS": "ignore"}
+            subprocess.run([args.benchflow, "-c", COMPARE], input=pairs, text=True, check=True, env=env)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,182 @@
+"""Writing: whole or not at all, nothing overwritten, and an end after every interruption."""
+
+import errno
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from seatrials.migrate import apply
+from seatrials.migrate.model import Unreadable
+from seatrials.migrate.plan import plan
+from seatrials.migrate.proof import result
+from seatrials.migrate.run import Options, turn, turn_one
+from seatrials.task.package import TaskPackage
+
+from .conftest import Make
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    """Return the files below a folder, hidden ones too."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def test_task_is_written_into_the_set(make: Make, tmp_path: Path) -> None:
+    """A migrated task is `OUT/tasks/NAME`, with nothing else left beside it, and the source is as it was."""
+    folder = make()
+    before = tree(folder)
+    outcome = turn_one(TaskPackage(folder), Options(out=tmp_path / "out"))
+    assert outcome.target == (tmp_path / "out/tasks/answer").as_posix()
+    assert [path.name for path in (tmp_path / "out/tasks").iterdir()] == ["answer"]
+    assert TaskPackage(tmp_path / "out/tasks/answer").format == "native"
+    assert tree(folder) == before
+
+
+def test_nothing_there_is_overwritten(make: Make, tmp_path: Path) -> None:
+    """A folder of that name is left alone, unless `--force` says otherwise."""
+    there = tmp_path / "out/tasks/answer"
+    there.mkdir(parents=True)
+    (there / "mine").write_text("mine")
+    task = TaskPackage(make())
+    outcome = turn_one(task, Options(out=tmp_path / "out"))
+    assert outcome.status == "failed"
+    assert "is there already" in outcome.problem
+    assert tree(tmp_path / "out") == {"tasks/answer/mine": b"mine"}
+    assert turn_one(task, Options(out=tmp_path / "out", force=True)).problem == ""
+    assert not (there / "mine").exists()
+
+
+def test_in_place_replaces_the_folder_and_keeps_what_is_no_part_of_the_task(make: Make) -> None:
+    """In place the task is native afterwards, and an editor's folder is still there."""
+    folder = make({".vscode/settings.json": "{}"})
+    assert turn_one(TaskPackage(folder), Options(in_place=True)).problem == ""
+    task = TaskPackage(folder)
+    assert task.format == "native"
+    assert not {"task.toml", "tests/test.sh"} & set(task.files)
+    assert (folder / ".vscode/settings.json").read_text() == "{}"
+    assert [path.name for path in folder.parent.iterdir()] == ["answer"]
+
+
+def test_in_place_spares_the_top_of_a_repository(make: Make) -> None:
+    """A task that holds its own `.git` is not swapped away under it."""
+    folder = make({".git/HEAD": "ref: refs/heads/main\n"})
+    assert "top of a git repository" in turn_one(TaskPackage(folder), Options(in_place=True)).problem
+
+
+class Killed(BaseException):
+    """Stands for a process that ends here: nothing after it runs, cleaning up neither."""
+
+
+RENAMES = range(2)
+
+
+@pytest.mark.parametrize("number", RENAMES)
+def test_killed_between_renames_a_task_is_old_or_new(
+    make: Make, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """Whenever the process dies, the next start finds the whole old task or the whole new one."""
+    folder = make()
+    before = tree(folder)
+    rename, calls = Path.rename, []
+
+    def dying(self: Path, target: Path) -> Path:
+        if len(calls) == number:
+            raise Killed
+        calls.append(target)
+        return rename(self, target)
+
+    task = TaskPackage(folder)
+    made = plan(task)
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "rename", dying)
+        patch.setattr(apply, "_clear", lambda _: None)
+        with pytest.raises(Killed):
+            apply.write(task, result(task, made), folder, replace=True)
+    apply.recover(folder.parent)
+    assert tree(folder) == before
+    assert [path.name for path in folder.parent.iterdir()] == ["answer"]
+    assert turn_one(TaskPackage(folder), Options(in_place=True)).problem == ""
+
+
+def test_recovery_finds_a_task_by_its_own_path(make: Make) -> None:
+    """A task that is away when it is named comes back before it is looked for."""
+    folder = make()
+    before = tree(folder)
+    folder.rename(apply.beside(folder, apply.OLD))
+    assert apply.recover(folder) == [folder]
+    assert tree(folder) == before
+
+
+def test_recovery_drops_what_was_replaced_already(make: Make) -> None:
+    """Where the new task is in place, what is left of the old one and of a half-built one goes."""
+    folder = make()
+    shutil.copytree(folder, apply.beside(folder, apply.OLD))
+    shutil.copytree(folder, apply.beside(folder, apply.NEW))
+    apply.recover(folder.parent)
+    assert [path.name for path in folder.parent.iterdir()] == ["answer"]
+
+
+def test_full_disk_leaves_the_old_task(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An error while writing is one clear line, and nothing has changed."""
+    folder = make()
+    before = tree(folder)
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", str(folder / "task.md"))
+
+    monkeypatch.setattr(apply, "_build", full)
+    outcome = turn_one(TaskPackage(folder), Options(in_place=True))
+    assert outcome.status == "failed"
+    assert "No space left on device" in outcome.problem
+    assert tree(folder) == before
+    assert [path.name for path in folder.parent.iterdir()] == ["answer"]
+
+
+def test_file_that_grows_while_it_is_copied_is_noticed(make: Make, tmp_path: Path) -> None:
+    """What is written is what was proven, or it is not put in place."""
+    folder = make({"environment/big.bin": b"x" * (600 * 1024)})
+    task = TaskPackage(folder)
+    files = result(task, plan(task))
+    with (folder / "environment/big.bin").open("ab") as stream:
+        stream.write(b"more")
+    with pytest.raises(Unreadable, match="changed while it was copied"):
+        apply.write(task, files, tmp_path / "out", replace=False)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_wrong_plan_is_not_written(make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The proof stands between plan and disk: a plan that loses a file or changes a value is refused."""
+    from seatrials.migrate import run
+
+    def losing(*args: object) -> object:
+        made = plan(*args)  # type: ignore[arg-type]
+        actions = tuple(action for action in made.actions if action.target != "oracle/solve.sh")
+        return type(made)(**{**_fields(made), "actions": actions})
+
+    monkeypatch.setattr(run, "plan", losing)
+    outcome = turn_one(TaskPackage(make()), Options(out=tmp_path / "out"))
+    assert outcome.status == "failed"
+    assert "`solution/solve.sh` is lost" in outcome.problem
+    assert not (tmp_path / "out").exists()
+
+
+def _fields(made: object) -> dict[str, object]:
+    return {name: getattr(made, name) for name in type(made).__dataclass_fields__}  # type: ignore[attr-defined]
+
+
+def test_one_bad_task_does_not_stop_the_others(
+    make: Make, tmp_path: Path, write: Callable[..., Path]
+) -> None:
+    """Among many, the broken one is told and the rest are migrated; the run's exit code is 1."""
+    folders = [make(name=f"t{number:02}") for number in range(40)]
+    (folders[7] / "task.toml").write_text("= broken")
+    report = turn([TaskPackage(path) for path in folders], Options(out=tmp_path / "out"), jobs=2)
+    assert [task.name for task in report.tasks] == [path.name for path in folders]
+    assert [task.name for task in report.tasks if task.problem] == ["t07"]
+    assert len(list((tmp_path / "out/tasks").iterdir())) == 39
+    assert report.exit_code == 1

@@ -1,0 +1,177 @@
+"""Many tasks: names that collide, subsets, and that nothing is lost, by a walk of its own."""
+
+import datetime
+import tomllib
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from seatrials.migrate.run import Options, choose, turn, turn_one
+from seatrials.task.package import TaskPackage
+
+from .conftest import HARBOR, TOML, Make
+
+NATIVE_NAMES = {"environment": "sandbox", "solution": "oracle", "version": "schema_version"}
+
+
+def test_names_that_differ_by_case_are_refused(make: Make, tmp_path: Path) -> None:
+    """Of two tasks whose folders would be one on some disks, the second is refused and named."""
+    (tmp_path / "other").mkdir()
+    first, second = make(name="one"), make(name="x")
+    second = second.rename(tmp_path / "other" / "ONE")
+    report = turn([TaskPackage(first), TaskPackage(second)], Options(out=tmp_path / "out"))
+    assert [task.status for task in report.tasks] == ["migrated with notes", "failed"]
+    assert "but for case" in report.tasks[1].problem
+
+
+def test_equal_task_names_are_told(make: Make, tmp_path: Path) -> None:
+    """Of two tasks that declare one `task.name`, but for case, the second is to be looked at."""
+    folders = [
+        make({"task.toml": f'{TOML}[task]\nname = "{name}"\n'}, name=name[2:]) for name in ("a/b", "A/Bx")
+    ]
+    (folders[1] / "task.toml").write_text(f'{TOML}[task]\nname = "A/B"\n')
+    report = turn([TaskPackage(path) for path in folders], Options())
+    assert any("is that of `b`" in note.message for note in report.tasks[1].notes)
+    assert not any("is that of" in note.message for note in report.tasks[0].notes)
+
+
+def _set(make: Make) -> list[TaskPackage]:
+    tasks = []
+    for number in range(60):
+        category, difficulty = ("a", "b", "c")[min(number // 20, number % 3)], ("easy", "hard")[number % 2]
+        text = TOML.replace("data-processing", category).replace('"easy"', f'"{difficulty}"')
+        tasks.append(TaskPackage(make({"task.toml": text}, name=f"t{number:02}")))
+    return tasks
+
+
+def test_subset_is_balanced_and_repeatable(make: Make) -> None:
+    """A subset takes evenly from each category and difficulty, the same for one seed, in the set's order."""
+    tasks = _set(make)
+    chosen = choose(tasks, 12, seed=3)
+    groups = Counter(
+        (task.native.get("metadata", "category"), task.native.get("metadata", "difficulty"))
+        for task in chosen
+    )
+    assert len(chosen) == 12
+    assert max(groups.values()) - min(groups.values()) <= 1
+    assert [task.name for task in chosen] == sorted(task.name for task in chosen)
+    assert choose(tasks, 12, seed=3) == chosen
+    assert choose(tasks, 12, seed=4) != chosen
+    assert choose(tasks, 100, seed=0) == tasks
+
+
+ODD = """\
+version = "1.0"
+odd = 1
+[task]
+name = "a/b"
+version = "2"
+workstream = "w"
+authors = [{ name = "N", email = "e", orcid = "0" }]
+[metadata]
+environment = "kept"
+solution = { version = 3 }
+list = [[1, 2], [{ deep = [true, 1.5] }]]
+day = 2024-02-03
+[agent]
+timeout_sec = 3
+[agent.more]
+environment = "x"
+[verifier]
+environment_mode = "separate"
+[verifier.environment]
+allow_internet = true
+oddity = "y"
+[[verifier.environment.mcp_servers]]
+name = "m"
+url = "http://m"
+why = "z"
+[environment]
+memory = "1G"
+[environment.env]
+A = "${A:-b}"
+[solution]
+FOO = "bar"
+[environment_mode]
+stray = 1
+"""
+
+
+def leaves(data: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], Any]]:
+    """Yield every value of a file with its path; the test's own walk, not the migrator's."""
+    children = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+    empty = True
+    for key, value in children:
+        empty = False
+        yield from leaves(value, (*path, key))
+    if empty:
+        yield path, data
+
+
+def lookup(data: Any, path: tuple[str | int, ...]) -> Any:
+    """Return the value at a path, or None."""
+    for part in path:
+        try:
+            data = data[part]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return data
+
+
+def lost(source: dict[str, Any], native: dict[str, Any]) -> list[tuple[str | int, ...]]:
+    """Return the paths of the source that the native frontmatter does not have."""
+    extra = lookup(native, ("benchflow", "compat", "extra")) or {}
+    missing = []
+    for path, value in leaves(source):
+        parts: list[str | int] = list(path)
+        parts[0] = NATIVE_NAMES.get(str(parts[0]), parts[0])
+        if parts[0] == "verifier" and len(parts) > 1:
+            parts[1] = {"environment": "sandbox", "environment_mode": "sandbox_mode"}.get(
+                str(parts[1]), parts[1]
+            )
+        modern = {"allow_internet": "network_mode", "memory": "memory_mb", "storage": "storage_mb"}
+        places = [tuple(parts)]
+        if parts[-1] in modern and "sandbox" in parts:
+            places.append((*parts[:-1], modern[str(parts[-1])]))
+        found = [lookup(native, place) for place in places] + [lookup(extra, places[0])]
+        wanted = [value, *({True: "public", False: "no-network"}.get(value, 1024) for _ in places[1:])]
+        if not any(one == want and one is not None for one in found for want in wanted):
+            missing.append(path)
+    return missing
+
+
+@pytest.mark.parametrize("text", [TOML, ODD])
+def test_no_value_is_lost(make: Make, tmp_path: Path, text: str) -> None:
+    """A walk of the test's own finds every value of the source in the new task, keys at every depth."""
+    outcome = turn_one(TaskPackage(make({"task.toml": text})), Options(out=tmp_path / "out"))
+    assert outcome.problem == ""
+    written = (tmp_path / "out/tasks/answer/task.md").read_text().split("---\n")[1]
+    native = yaml.safe_load(written)
+    assert lost(tomllib.loads(text), native) == []
+
+
+def test_the_walk_notices_a_loss() -> None:
+    """The walk above is no rubber stamp: a value that goes missing is named."""
+    assert lost({"metadata": {"a": 1, "b": [2]}}, {"metadata": {"a": 1}}) == [("metadata", "b", 0)]
+
+
+@pytest.mark.parametrize("file", sorted(HARBOR))
+def test_truncated_files_end_in_one_line(make: Make, file: str) -> None:
+    """Cut any of the task's files anywhere: the result is a status, never an exception."""
+    whole = HARBOR[file]
+    assert isinstance(whole, str)
+    for end in range(0, len(whole), 7):
+        outcome = turn_one(TaskPackage(make({file: whole[:end]})), Options())
+        assert "\n" not in outcome.problem
+        assert "fault of seatrials" not in outcome.problem
+
+
+def test_times_of_day_become_text(make: Make) -> None:
+    """YAML has no time of day; its text is kept, and the proof takes it for the same."""
+    text = TOML.replace("[agent]", "at = 07:30:00\n[agent]")
+    assert datetime.time(7, 30) in tomllib.loads(text)["metadata"].values()
+    assert turn_one(TaskPackage(make({"task.toml": text})), Options()).problem == ""
