@@ -1,0 +1,214 @@
+"""`seatrials migrate` and `seatrials export` as a user meets them."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import jsonschema
+import pytest
+import yaml
+
+from seatrials.cli import main
+from seatrials.flows import migrate as flow
+from seatrials.migrate.run import Options
+from seatrials.replay.model import CheckCount, Failure, ReplayReport, TaskReplay, Trial
+from seatrials.replay.runner import ReplayOptions, Silent
+from seatrials.task.package import TaskPackage
+
+from .conftest import TOML, Make
+
+SCHEMA = Path(__file__).parents[2] / "docs" / "migrate.schema.json"
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str | Path) -> tuple[int, str, str]:
+    """Run the command and return its exit code and what it printed."""
+    code = main([str(word) for word in words])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_without_a_place_nothing_is_written(
+    make: Make, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Neither `--out` nor `--in-place`: the report says what would be, and that nothing was."""
+    folder = make()
+    before = sorted(tmp_path.rglob("*"))
+    code, out, _ = run(capsys, "migrate", folder)
+    assert code == 0
+    assert "nothing written: add `--out DIR` or `--in-place`" in out
+    assert "`task.name` is `your-org/answer`" in out
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_dry_run_shows_each_file_and_the_changes(make: Make, capsys: pytest.CaptureFixture[str]) -> None:
+    """The plan names every file's fate and shows changed text as a diff."""
+    folder = make({"solution/solve.sh": "cp /solution/x /app\n", "solution/x": "1"})
+    _, out, _ = run(capsys, "migrate", folder, "--dry-run")
+    lines = out.splitlines()
+    assert "move       tests/test.sh -> verifier/test.sh" in lines
+    assert "rewrite    solution/solve.sh -> oracle/solve.sh" in lines
+    assert "-cp /solution/x /app" in lines
+    assert "+cp /oracle/x /app" in lines
+    assert "+network_mode: no-network" in [line.replace("+  ", "+") for line in lines]
+    assert "leave out  task.toml  (its content is in `task.md`)" in lines
+
+
+def test_report_of_a_set(make: Make, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Failures come first, notes are counted by kind, and a Markdown page says the same."""
+    for name in ("one", "two", "three"):
+        make(name=name)
+    make({"task.toml": "= broken"}, name="four")
+    page = tmp_path / "report.md"
+    code, out, _ = run(
+        capsys, "migrate", tmp_path / "src", "--out", tmp_path / "out", "--report", page, "--team-name", "us"
+    )
+    assert code == 1
+    assert out.splitlines()[0].startswith("failed ")
+    assert out.splitlines()[-1] == "4 tasks: 3 migrated with notes, 1 failed"
+    text = page.read_text()
+    assert "| failed | 1 |" in text
+    assert "| `four` | failed | `task.toml` is not valid TOML" in text
+    assert "| 3 | modern | " in text
+    manifest = yaml.safe_load((tmp_path / "out/submission.yaml").read_text())
+    assert manifest == {"team_name": "us", "track": "environments"}
+
+
+def test_json_follows_its_schema(make: Make, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The JSON report keeps to `docs/migrate.schema.json`, with and without diffs and failures."""
+    make()
+    make({"task.toml": TOML + 'os = "windows"\n'}, name="win")
+    schema = json.loads(SCHEMA.read_text())
+    jsonschema.Draft202012Validator.check_schema(schema)
+    for words in (["--dry-run"], ["--out", str(tmp_path / "out")]):
+        _, out, _ = run(capsys, "migrate", tmp_path / "src", "--format", "json", *words)
+        data = json.loads(out)
+        jsonschema.validate(data, schema)
+        assert data["summary"]["by_status"]["unsupported"] == 1
+
+
+def test_limit_takes_some(make: Make, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`--limit` writes that many tasks, for `export` of a Harbor set, too."""
+    for number in range(6):
+        make(name=f"t{number}")
+    for command in ("migrate", "export"):
+        code, _, _ = run(capsys, command, tmp_path / "src", "--limit", "4", "--out", tmp_path / command)
+        assert code == 0
+        assert len(list((tmp_path / command / "tasks").iterdir())) == 4
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--team-name", "us"], "`--team-name` needs `--out`"),
+        (["--replay"], "`--replay` needs `--out` or `--in-place`"),
+        (["--in-place"], "is not under git"),
+    ],
+)
+def test_what_can_t_be_asked(
+    make: Make, capsys: pytest.CaptureFixture[str], words: list[str], said: str
+) -> None:
+    """What makes no sense, or could not be undone, is a usage error in one line."""
+    code, _, err = run(capsys, "migrate", make(), *words)
+    assert code == 2
+    assert said in err
+    assert err.count("\n") == 1
+
+
+def test_out_onto_the_source_is_refused(
+    make: Make, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`--out` never becomes an in-place migration, not with `--force` either."""
+    folder = make()
+    (tmp_path / "tasks").symlink_to(tmp_path / "src")
+    code, _, err = run(capsys, "migrate", folder, "--out", tmp_path, "--force")
+    assert code == 2
+    assert "would write onto" in err
+    assert TaskPackage(folder).format == "harbor"
+
+
+def test_in_place_asks_for_a_clean_git_state(
+    make: Make, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A committed task is replaced; one with a change nobody committed is not, unless forced."""
+    folder = make()
+    git = ("git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", str(tmp_path))
+    for words in (("init", "-q"), ("add", "-A"), ("commit", "-qm", "x")):
+        subprocess.run([*git, *words], check=True)
+    (folder / "environment/new").write_text("x")
+    code, _, err = run(capsys, "migrate", folder, "--in-place")
+    assert code == 2
+    assert "is not committed" in err
+    (folder / "environment/new").unlink()
+    assert run(capsys, "migrate", folder, "--in-place")[0] == 0
+    assert TaskPackage(folder).format == "native"
+    (folder / "environment/new").write_text("x")
+    assert run(capsys, "migrate", folder, "--in-place", "--force")[0] == 0
+
+
+def _replay(rewards: dict[str, float | None]) -> object:
+    """Return a stand-in for the replay room: a task's oracle gets the reward of its format."""
+
+    def replay(tasks: list[TaskPackage], *_: object) -> ReplayReport:
+        def one(task: TaskPackage) -> TaskReplay:
+            reward = rewards[task.format]
+            failure = (
+                None if reward is not None else Failure(blame="machine", phase="start", message="no disk")
+            )
+            trial = Trial(
+                task=task.name, content_hash="", kind="oracle", rerun=1, reward=reward, failure=failure
+            )
+            return TaskReplay(
+                name=task.name, content_hash="", verdict="passing", reasons=(), trials=(trial,),
+                checks={"a": CheckCount(runs=1, passed=int(reward or 0))},
+            )  # fmt: skip
+
+        return ReplayReport(tasks=tuple(one(task) for task in tasks))
+
+    return replay
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "equal", "code"),
+    [(1.0, 1.0, True, 0), (1.0, 0.0, False, 1), (None, None, True, 5), (1.0, None, False, 1)],
+)
+def test_replays_before_and_after_are_compared(
+    make: Make,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    before: float | None,
+    after: float | None,
+    equal: bool,
+    code: int,
+) -> None:
+    """Equal rewards pass, different ones are an error, and no reward at all is no proof."""
+    monkeypatch.setattr(flow, "replay", _replay({"harbor": before, "native": after}))
+    tasks = [TaskPackage(make())]
+    report = flow.replayed(
+        tasks,
+        lambda: flow.migrate(tasks, Options(out=tmp_path / "out"), jobs=1),
+        ReplayOptions(root=tmp_path),
+        Silent(),
+    )
+    assert [one.equal for one in report.replays] == [equal]
+    assert report.exit_code == code
+
+
+def test_replayed_tasks_are_shown(make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each report shows what the trials gave on both sides."""
+    from seatrials.report import migrate_json, migrate_markdown, migrate_text
+
+    monkeypatch.setattr(flow, "replay", _replay({"harbor": 1.0, "native": 0.0}))
+    tasks = [TaskPackage(make())]
+    report = flow.replayed(
+        tasks,
+        lambda: flow.migrate(tasks, Options(out=tmp_path / "out"), jobs=1),
+        ReplayOptions(root=tmp_path),
+        Silent(),
+    )
+    assert "replayed differently: answer" in migrate_text.render(report)
+    assert "| `answer` | oracle 1: reward 1 | oracle 1: reward 0 | differs |" in migrate_markdown.render(
+        report
+    )
+    data = json.loads(migrate_json.render(report))
+    jsonschema.validate(data, json.loads(SCHEMA.read_text()))
+    assert data["replays"][0]["after"] == ["oracle 1: reward 0"]
