@@ -116,6 +116,7 @@ def test_compose_file_that_builds_this_folder(tmp_path: Path) -> None:
         ("COPY --from=3 /a /b", {"IMG109"}),
         ("COPY run.sh /w/\nRUN cd / && ./w/run.sh && /w/run.sh", {"IMG107"}),
         ("COPY run.sh .\nCMD ./run.sh", {"IMG107"}),
+        ("COPY run.sh /usr/bin/start\nRUN /usr/bin/start", {"IMG107"}),
         ("COPY *.csv /data", {"IMG110"}),
         ("RUN --mount=type=cache,target=/c true", {"IMG106"}),
         ("COPY --chmod=755 run.sh /w/\nRUN /w/run.sh", {"IMG106"}),

@@ -239,20 +239,35 @@ def no_run_bit(task: TaskPackage) -> Iterator[Hit]:
     dockerfile = _dockerfile(task)
     if dockerfile is None:
         return
-    _, found = _copies(task)
+    context, found = _copies(task)
+    words = names_said(dockerfile.instructions)
+    named = any(posixpath.basename(path) in words for path in context.files)
     targets: dict[str, str] = {}
     by_line = {copy.instruction.line: copy for copy in found}
     for instruction in dockerfile.instructions:
         if instruction.name == "FROM":
             targets = {}
         copy = by_line.get(instruction.line)
-        if copy is not None and instruction.flag("chmod") is None:
-            targets |= {where: path for where, path in copy.targets().items() if _lacks_bit(task, path)}
+        if copy is not None:
+            renamed = posixpath.basename(copy.destination or "") in words
+            if instruction.flag("chmod") is not None or not (named or renamed):
+                continue
+            targets |= {
+                where: path
+                for where, path in copy.targets().items()
+                if posixpath.basename(where) in words and _lacks_bit(task, path)
+            }
         elif targets and instruction.name in {"RUN", "ENTRYPOINT", "CMD"}:
             yield from _runs_without_bit(instruction, targets)
             targets = {
                 where: path for where, path in targets.items() if not _gets_bit(instruction.rest, where)
             }
+
+
+def names_said(instructions: tuple[Instruction, ...]) -> frozenset[str]:
+    """Return the words, paths split into their parts, of what the image runs."""
+    said = " ".join(found.rest for found in instructions if found.name in {"RUN", "CMD", "ENTRYPOINT"})
+    return frozenset(re.split(r"[\s\"';&|(),/\[\]]+", said))
 
 
 def _lacks_bit(task: TaskPackage, path: str) -> bool:

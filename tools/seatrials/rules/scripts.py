@@ -9,6 +9,7 @@ import posixpath
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import islice
 from typing import Final
 
 from seatrials.parse.dockerfile import Instruction, parse_dockerfile
@@ -27,6 +28,7 @@ from seatrials.parse.shell import (
     shebang,
     walk,
 )
+from seatrials.rules.image import names_said
 from seatrials.rules.kept import ByListing
 from seatrials.rules.model import Hit, TaskRule
 from seatrials.rules.structure import DOCKERFILE
@@ -548,7 +550,7 @@ def root_only_output(task: TaskPackage) -> Iterator[Hit]:
         # The base image's, which is not known here; for `/` BenchFlow takes `/root`.
         return
     mine = (workdir, *_WRITABLE)
-    for path in dict.fromkeys(_outputs(task.native.prompt[:_MAX_PROMPT])):
+    for path in dict.fromkeys(islice(_outputs(task.native.prompt[:_MAX_PROMPT]), _MAX_OUTPUTS)):
         if any(_is_below(path, folder) for folder in mine) or _is_opened(path, instructions):
             continue
         message = f"`{path}` is asked for, but the user `agent` owns `{workdir}` only"
@@ -562,16 +564,19 @@ def _is_opened(path: str, instructions: tuple[Instruction, ...]) -> bool:
 
 
 _MAX_PROMPT: Final = 200_000
+_MAX_OUTPUTS: Final = 50
 
 
 def _outputs(prompt: str) -> Iterator[str]:
     """Yield the absolute paths of files that a prompt asks to be written, not those it says are there."""
-    for match in _PATH.finditer(prompt):
-        if prompt[match.start() - 1 : match.start()] not in _OPENS:
-            continue
-        verb = _WRITE.search(prompt[max(0, match.start() - _BEFORE) : match.start()])
-        if verb is not None and not _INPUT.search(verb[0]):
-            yield match[0]
+    at = prompt.find("/")
+    while at >= 0:
+        match = _PATH.match(prompt, at) if prompt[at - 1 : at] in _OPENS else None
+        if match is not None:
+            verb = _WRITE.search(prompt[max(0, at - _BEFORE) : at])
+            if verb is not None and not _INPUT.search(verb[0]):
+                yield match[0]
+        at = prompt.find("/", match.end() if match is not None else at + 1)
 
 
 def _parents(path: str) -> Iterator[str]:
@@ -603,8 +608,7 @@ def _image_scripts(task: TaskPackage) -> Iterator[TaskFile]:
     dockerfile = task.resolve(DOCKERFILE) if scripts else None
     if dockerfile is not None:
         instructions = parse_dockerfile(dockerfile.read()).instructions
-        said = " ".join(found.rest for found in instructions if found.name in {"RUN", "CMD", "ENTRYPOINT"})
-        words = set(re.split(r"[\s\"';&|(),/\[\]]+", said))
+        words = names_said(instructions)
         yield from (file for file in scripts if file.name in words)
 
 
