@@ -118,6 +118,7 @@ def test_compose_file_that_builds_this_folder(tmp_path: Path) -> None:
         ("COPY run.sh .\nCMD ./run.sh", {"IMG107"}),
         ("COPY run.sh /usr/bin/start\nRUN /usr/bin/start", {"IMG107"}),
         ("COPY *.csv /data", {"IMG110"}),
+        ("COPY a.csv b.csv .", {"IMG110"}),
         ("RUN --mount=type=cache,target=/c true", {"IMG106"}),
         ("COPY --chmod=755 run.sh /w/\nRUN /w/run.sh", {"IMG106"}),
         ("FETCH x", {"IMG101"}),

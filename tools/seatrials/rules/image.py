@@ -369,16 +369,16 @@ def many_to_one(task: TaskPackage) -> Iterator[Hit]:
     """A `COPY` of several sources goes to a folder: its destination ends in a slash.
 
     Why: the classic builder refuses it otherwise ("the destination must be a
-    directory and end with a /"), and readers take the name for a file's.
+    directory and end with a /"), `.` included; BuildKit makes a folder of it.
 
-    Fix: put a `/` at the end of the destination.
+    Fix: put a `/` at the end of the destination: `./` instead of `.`.
     """
     for copy in _copies(task)[1]:
         raw = copy.instruction.values[-1]
         count = len(copy.documents) + sum(
             len(source.files) if source.wild and not source.directory else 1 for source in copy.sources
         )
-        if raw is not None and count > 1 and not (raw.endswith(("/", "/.", "/..")) or raw in {".", ".."}):
+        if raw is not None and count > 1 and not raw.endswith("/"):
             message = (
                 f"`{copy.instruction.name}` takes {count} sources to `{raw}`, which has no `/` at its end"
             )
