@@ -178,13 +178,13 @@ class Container:
             with self._running(
                 _UNPACK + wrapped, user=user, env=env, workdir=workdir, stdin=self._pack([folder])
             ) as running:
-                ran = _follow(running, timeout)
+                ran = _follow(running, timeout, collect=collect)
             if ran is not None:
                 return ran
             self._has_tar = self._has_logs = False
         self.put(folder)
         with self._running(wrapped, user=user, env=env, workdir=workdir) as running:
-            ran = _follow(running, timeout)
+            ran = _follow(running, timeout, collect=collect)
         return ran if ran is not None else Ran(code=125, timed_out=False, seconds=0.0, peak=None, oom_kills=0)
 
     def end_processes(self) -> None:
@@ -214,13 +214,13 @@ class Container:
             return archive.read_logs(chunks)
 
 
-def _follow(running: Running, timeout: float) -> Ran | None:
+def _follow(running: Running, timeout: float, *, collect: bool) -> Ran | None:
     """Follow a phase's script to its end; None when the container has no `tar` to take the files."""
     began = time.monotonic()
     seen: dict[bytes, int] = {}
     logs: archive.Harvest | None = None
     try:
-        first = _read_head(running, began + timeout, seen)
+        first = _read_head(running, began + timeout, seen, collect=collect)
     except TimeoutError:
         seconds = time.monotonic() - began
         return Ran(code=None, timed_out=True, seconds=seconds, peak=None, oom_kills=0)
@@ -243,11 +243,11 @@ def _follow(running: Running, timeout: float) -> Ran | None:
     )
 
 
-def _read_head(running: Running, deadline: float, seen: dict[bytes, int]) -> bytes | None:
+def _read_head(running: Running, deadline: float, seen: dict[bytes, int], *, collect: bool) -> bytes | None:
     """Read the lines that our own shell prints into `seen`.
 
-    Returns what came after the line that says that the logs follow, or None
-    when the output ended without it.
+    With `collect`, returns what came after the line that says that the logs
+    follow. None when the output ended without it, or none was asked for.
     """
     buffer = b""
     while True:
@@ -257,6 +257,9 @@ def _read_head(running: Running, deadline: float, seen: dict[bytes, int]) -> byt
                 return rest
             if match := _SEEN.match(line):
                 seen[match[1]] = int(match[2] or 0)
+                # Something left behind may hold the stream open; our last line is enough.
+                if match[1] == b"code" and not collect:
+                    return None
             buffer = rest
             continue
         piece = running.read(deadline)

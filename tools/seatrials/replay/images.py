@@ -212,7 +212,12 @@ class Images:
         names = (spec.image,) if spec.image is not None else base_images(dockerfile_of(spec))
         known: list[str] = []
         for name in names:
-            image = self._engine.image(name) or self._engine.pull(name, timeout=spec.build_timeout)
+            image = self._engine.image(name)
+            if image is None:
+                try:
+                    image = self._engine.pull(name, timeout=spec.build_timeout)
+                except ImageUnavailable as error:
+                    raise ImageUnavailable(f"`{name}`: {error}", error.status) from error
             known.append(image.digests[0] if image.digests else f"{name}@{image.id}")
         return tuple(known)
 

@@ -37,13 +37,10 @@ def judge(
     *,
     wanted: Sequence[Kind] = ("oracle", "noop"),
     build: Failure | None = None,
-    stopped: str = "",
 ) -> TaskReplay:
     """Return the verdict on one task.
 
-    `wanted` are the kinds that were to run; `build` is why no image came to
-    be; `stopped` says why trials are missing, where something outside cut
-    the run short.
+    `wanted` are the kinds that were to run; `build` is why no image came to be.
     """
     oracle = [trial for trial in trials if trial.kind == "oracle"]
     noop = [trial for trial in trials if trial.kind == "noop"]
@@ -57,7 +54,11 @@ def judge(
     rejected += _check_reasons(oracle, checks)
     band = band_of(trials)
     if not rejected:
-        unknown += _missing(spec, wanted, oracle, noop, band, stopped)
+        unknown += _without_oracle(spec, band)
+    if not rejected and not unknown:
+        ran = {trial.kind for trial in trials}
+        due = [kind for kind in _CONTROLS if kind in wanted and (kind != "oracle" or spec.has_oracle)]
+        unknown += [f"the {_NAMES[kind]} did not run" for kind in due if kind not in ran]
     verdict: Verdict
     if rejected:
         verdict = "rejected"
@@ -169,30 +170,15 @@ def _check_reasons(oracle: Sequence[Trial], checks: Mapping[str, CheckCount]) ->
     return reasons
 
 
-def _missing(
-    spec: TrialSpec,
-    wanted: Sequence[Kind],
-    oracle: Sequence[Trial],
-    noop: Sequence[Trial],
-    band: tuple[int, int] | None,
-    stopped: str,
-) -> list[str]:
-    if stopped:
-        return [stopped]
-    reasons: list[str] = []
-    if spec.blockers:
-        return reasons
-    if not spec.has_oracle and (band is None or not in_band(band)):
-        found = "" if band is None else f" (now {band[0]} of {band[1]})"
-        reasons.append(
-            "no oracle: judged on the no-op alone, and not before a model's attempts show a difficulty"
-            f" band of 1 to 3 solved of 4{found}"
-        )
-    if "oracle" in wanted and spec.has_oracle and not oracle:
-        reasons.append("the oracle did not run")
-    if "noop" in wanted and not noop:
-        reasons.append("the no-op did not run")
-    return reasons
+def _without_oracle(spec: TrialSpec, band: tuple[int, int] | None) -> list[str]:
+    if spec.has_oracle or spec.blockers or (band is not None and in_band(band)):
+        return []
+    found = "" if band is None else f" (now {band[0]} of {band[1]})"
+    reason = (
+        "no oracle: judged on the no-op alone, and not before a model's attempts show a difficulty"
+        f" band of 1 to 3 solved of 4{found}"
+    )
+    return [reason]
 
 
 def _notes(

@@ -85,8 +85,9 @@ def summary_line(report: ReplayReport) -> str:
     counts = {verdict: sum(task.verdict == verdict for task in report.tasks) for verdict in _STYLES}
     told = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count) or "no tasks"
     earlier = f", {report.reused} trials from earlier runs" if report.reused else ""
+    where = f"{report.engine} {report.architecture}".strip()
     more = f"; accepted needs {ACCEPTED_RERUNS} reruns" if counts["passing"] else ""
-    return f"{told} in {report.seconds:.1f} s{earlier}, engine {report.engine} {report.architecture}{more}"
+    return f"{told} in {report.seconds:.1f} s{earlier}, engine {where}{more}"
 
 
 def _failures(task: TaskReplay) -> Iterator[str]:
