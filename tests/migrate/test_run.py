@@ -1,6 +1,7 @@
 """Many tasks: names that collide, subsets, and that nothing is lost, by a walk of its own."""
 
 import datetime
+import os
 import tomllib
 from collections import Counter
 from collections.abc import Iterator
@@ -11,10 +12,13 @@ import pytest
 import yaml
 
 from seatrials.migrate.run import Options, choose, turn, turn_one
+from seatrials.task.collection import select
 from seatrials.task.package import TaskPackage
 
 from .conftest import HARBOR, TOML, Make
 
+PUBLIC_SETS = [path for path in os.environ.get("SEATRIALS_PUBLIC_SETS", "").split(os.pathsep) if path]
+MODERN = {True: "public", False: "no-network", "1G": 1024, "2G": 2048, "4G": 4096, "512M": 512}
 NATIVE_NAMES = {"environment": "sandbox", "solution": "oracle", "version": "schema_version"}
 
 
@@ -134,12 +138,10 @@ def lost(source: dict[str, Any], native: dict[str, Any]) -> list[tuple[str | int
                 str(parts[1]), parts[1]
             )
         modern = {"allow_internet": "network_mode", "memory": "memory_mb", "storage": "storage_mb"}
-        places = [tuple(parts)]
+        found = [(lookup(native, tuple(parts)), value), (lookup(extra, tuple(parts)), value)]
         if parts[-1] in modern and "sandbox" in parts:
-            places.append((*parts[:-1], modern[str(parts[-1])]))
-        found = [lookup(native, place) for place in places] + [lookup(extra, places[0])]
-        wanted = [value, *({True: "public", False: "no-network"}.get(value, 1024) for _ in places[1:])]
-        if not any(one == want and one is not None for one in found for want in wanted):
+            found.append((lookup(native, (*parts[:-1], modern[str(parts[-1])])), MODERN.get(value, value)))
+        if not any(one == wanted and one is not None for one, wanted in found):
             missing.append(path)
     return missing
 
@@ -152,6 +154,19 @@ def test_no_value_is_lost(make: Make, tmp_path: Path, text: str) -> None:
     written = (tmp_path / "out/tasks/answer/task.md").read_text().split("---\n")[1]
     native = yaml.safe_load(written)
     assert lost(tomllib.loads(text), native) == []
+
+
+@pytest.mark.parametrize("public", PUBLIC_SETS)
+def test_no_value_of_a_public_set_is_lost(public: str, tmp_path: Path) -> None:
+    """Every Harbor task of the public sets named by SEATRIALS_PUBLIC_SETS is migrated, and whole."""
+    for task in select([public]).tasks:
+        if task.format == "harbor":
+            outcome = turn_one(task, Options(out=tmp_path))
+            assert outcome.problem == ""
+            written = (tmp_path / "tasks" / task.name / "task.md").read_text().split("---\n")[1]
+            source = tomllib.loads((task.root / "task.toml").read_text())
+            assert lost(source, yaml.load(written, Loader=yaml.CSafeLoader)) == []
+            task.forget()
 
 
 def test_the_walk_notices_a_loss() -> None:
