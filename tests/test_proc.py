@@ -1,6 +1,7 @@
 """Running other programs."""
 
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -54,3 +55,15 @@ def test_time_limit_ends_the_children_too(tmp_path: Path) -> None:
     assert "begun" in caught.value.output
     time.sleep(3)
     assert not mark.exists()
+
+
+def test_end_all_ends_what_another_thread_waits_for() -> None:
+    """A program that another thread runs can be ended from here."""
+    found: list[proc.Finished] = []
+    argv = (PYTHON, "-c", "import time; print('up', flush=True); time.sleep(60)")
+    thread = threading.Thread(target=lambda: found.append(proc.run(argv, timeout=60)))
+    thread.start()
+    while thread.is_alive():
+        proc.end_all()
+        thread.join(0.1)
+    assert not found[0].ok

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from seatrials.replay import buildkit, owner
 from seatrials.replay import engine as engines
-from seatrials.replay import owner
 from seatrials.replay.model import TaskReplay
 from seatrials.replay.runner import ReplayOptions, replay
 from seatrials.task.package import TaskPackage
@@ -477,3 +477,43 @@ def test_shell_and_verify(
         command("shell", str(task), "--close")
     left = [labels for _, labels in engine.containers(engines.LABEL) if str(task) in labels.values()]
     assert left == []
+
+
+def test_network_of_a_phase(tmp_path: Path, write: Write, run: Replay) -> None:
+    """A phase with a network of its own has that one, and the next phase its own again."""
+    count = 'set -- /sys/class/net/*\necho "$# $*"\n'
+    task = write(
+        tmp_path / "tasks" / "sums",
+        {
+            "task.toml": "[agent]\nnetwork_mode = 'no-network'\n",
+            "instruction.md": "x",
+            "environment/Dockerfile": FROM,
+            "solution/solve.sh": f"#!/bin/sh\n{count}[ $# = 1 ] && touch /root/done\n",
+            "tests/test.sh": f"#!/bin/sh\n{count}[ $# -gt 1 ] || exit 1\n" + PASS_IF_DONE,
+        },
+    )
+    found = run(task)
+    assert (found.reasons, found.verdict) == ((), "passing")
+
+
+@pytest.mark.parametrize("builder", ["classic", "buildx"])
+def test_interrupt_in_a_build(native: Callable[..., Path], tmp_path: Path, builder: str) -> None:
+    """Ctrl-C in the middle of a build ends the run at once, by either builder."""
+    if builder == "buildx" and not buildkit.installed():
+        pytest.skip("`docker buildx` is not installed")
+    task = native(dockerfile=FROM + "RUN echo building && sleep 120\n")
+    hide = {"DOCKER_CONFIG": str(tmp_path)} if builder == "classic" else {}
+    child = subprocess.Popen(
+        [sys.executable, "-m", "seatrials", "replay", str(task)],
+        cwd=tmp_path,
+        env={**os.environ, **hide},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    time.sleep(6)
+    began = time.monotonic()
+    child.send_signal(signal.SIGINT)
+    output, _ = child.communicate(timeout=90)
+    assert child.returncode == 130, output
+    assert time.monotonic() - began < 60

@@ -9,12 +9,16 @@ import os
 import shutil
 import signal
 import subprocess
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 _GRACE = 5.0
+
+_LOCK = threading.Lock()
+_RUNNING: "set[subprocess.Popen[bytes]]" = set()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -83,6 +87,8 @@ def run(
         if cwd is not None and not cwd.is_dir():
             raise
         raise ProgramMissing(f"`{argv[0]}` is not installed") from error
+    with _LOCK:
+        _RUNNING.add(process)
     try:
         output, _ = process.communicate(given, timeout=timeout)
     except subprocess.TimeoutExpired as error:
@@ -92,7 +98,18 @@ def run(
         _kill_group(process)
         _drain(process)
         raise
+    finally:
+        with _LOCK:
+            _RUNNING.discard(process)
     return Finished(argv=tuple(argv), code=process.returncode, output=output.decode("utf-8", "replace"))
+
+
+def end_all() -> None:
+    """Kill every program that other threads of this process wait for in `run`, each with its children."""
+    with _LOCK:
+        running = tuple(_RUNNING)
+    for process in running:
+        _kill_group(process)
 
 
 def attach(argv: Sequence[str]) -> int:

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Final, Literal, Protocol
 
+from seatrials import proc
 from seatrials.replay import buildkit, compose
 from seatrials.replay import owner as owners
 from seatrials.replay.engine import Engine, EngineGone, EngineInfo, EngineRefused, connect
@@ -372,6 +373,7 @@ class _Run:
         self.stop.set()
         pool.shutdown(wait=False, cancel_futures=True)
         self.engine.abort()
+        proc.end_all()
         deadline = time.monotonic() + _LAST_SWEEP
         while time.monotonic() < deadline:
             with contextlib.suppress(EngineGone, EngineRefused):
