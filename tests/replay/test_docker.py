@@ -467,7 +467,7 @@ def test_shell_and_verify(
         assert look.stdout.split() == ["agent", "/srv/work", "/home/agent"]
         again = command("shell", str(task), typed="touch done\n")
         assert again.returncode == 0
-        judged = command("verify")
+        judged = command("verify", str(task))
         assert (judged.returncode, judged.stdout) == (0, "sums: reward 1\n")
         assert command("verify", str(task)).returncode == 2
         fresh = command("shell", str(task), "--root", typed="id -un; ls\n")
