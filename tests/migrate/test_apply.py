@@ -96,7 +96,7 @@ def test_killed_between_renames_a_task_is_old_or_new(
         patch.setattr(Path, "rename", dying)
         patch.setattr(apply, "_clear", lambda _: None)
         with pytest.raises(Killed):
-            apply.write(task, result(task, made), folder, replace=True)
+            apply.write(task, result(task, made), folder, over=True)
     apply.recover(folder.parent)
     assert tree(folder) == before
     assert [path.name for path in folder.parent.iterdir()] == ["answer"]
@@ -145,7 +145,7 @@ def test_file_that_grows_while_it_is_copied_is_noticed(make: Make, tmp_path: Pat
     with (folder / "environment/big.bin").open("ab") as stream:
         stream.write(b"more")
     with pytest.raises(Unreadable, match="changed while it was copied"):
-        apply.write(task, files, tmp_path / "out", replace=False)
+        apply.write(task, files, tmp_path / "out", over=False)
     assert not (tmp_path / "out").exists()
 
 

@@ -8,12 +8,13 @@ renames of a replacement) absent while both lie beside it under names that
 import os
 import shutil
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from seatrials.migrate.model import Unreadable
 from seatrials.migrate.plan import FOLDERS
-from seatrials.task.files import TaskFile, list_files
+from seatrials.task.files import TaskFile
 from seatrials.task.package import TaskPackage
 
 NEW: Final = ".seatrials-new"
@@ -28,20 +29,19 @@ def beside(folder: Path, suffix: str) -> Path:
     return folder.with_name(f".{folder.name}{suffix}")
 
 
-def write(task: TaskPackage, files: Mapping[str, TaskFile], target: Path, *, replace: bool) -> None:
+def write(task: TaskPackage, files: Mapping[str, TaskFile], target: Path, *, over: bool) -> None:
     """Write the `files` that a plan makes of a task (see `proof.result`) as the folder `target`.
 
     Raises `Unreadable` where `target` exists and is not to be replaced, or
     where what was written is not what was planned; then nothing has changed.
     """
-    if target.exists() and not replace:
+    if target.exists() and not over:
         raise Unreadable(f"`{target}` is there already; nothing is overwritten without `--force`")
     new, old = beside(target, NEW), beside(target, OLD)
     target.parent.mkdir(parents=True, exist_ok=True)
     _clear(new)
     try:
         _build(files, new)
-        _compare(files, new)
         if not target.exists():
             new.rename(target)
             return
@@ -108,24 +108,21 @@ def _build(files: Mapping[str, TaskFile], folder: Path) -> None:
             place.symlink_to(os.fsdecode(file.read()))
         elif file.size <= _IN_MEMORY:
             # These are the very bytes that the proof looked at.
-            fd = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o755 if file.executable else 0o644)
-            with os.fdopen(fd, "wb") as stream:
-                stream.write(file.read())
+            _put(place, file.read(), file)
         else:
             shutil.copyfile(file.location, place, follow_symlinks=False)
             place.chmod(0o755 if file.executable else 0o644)
+            copy = replace(file, location=place, size=place.stat().st_size, _data=None, _blob=None)
+            if copy.blob_id != file.blob_id:
+                raise Unreadable(f"`{path}` changed while it was copied; try again")
 
 
-def _compare(files: Mapping[str, TaskFile], folder: Path) -> None:
-    """Look at what was written: every file is there, and as long as it was when it was proven."""
-    written = list_files(folder).files
-    for path in sorted(files.keys() ^ written.keys()):
-        raise Unreadable(f"`{path}` is not what was to be written; try again")
-    for path, file in files.items():
-        new = written[path]
-        changed = new.size != file.size or (new.size > _IN_MEMORY and new.blob_id != file.blob_id)
-        if changed or new.kind != file.kind:
-            raise Unreadable(f"`{path}` changed while it was copied; try again")
+def _put(place: Path, data: bytes, file: TaskFile) -> None:
+    if len(data) != file.size:
+        raise Unreadable(f"`{file.path}` changed while it was copied; try again")
+    fd = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o755 if file.executable else 0o644)
+    with os.fdopen(fd, "wb") as stream:
+        stream.write(data)
 
 
 def _keep_junk(task: TaskPackage, folder: Path) -> None:

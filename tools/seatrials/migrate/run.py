@@ -172,7 +172,7 @@ def _turn(task: TaskPackage, options: Options) -> Outcome:
     target = _target(task, options)
     if target is None:
         return outcome
-    write(task, files, target, replace=options.force or options.in_place)
+    write(task, files, target, over=options.force or options.in_place)
     return replace(outcome, target=target.as_posix())
 
 
