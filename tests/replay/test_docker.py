@@ -309,6 +309,14 @@ def test_memory_limit(native: Callable[..., Path], run: Replay) -> None:
     assert any("`memory_mb` (64 MB)" in reason for reason in found.reasons)
 
 
+def test_oracle_at_the_memory_limit(native: Callable[..., Path], run: Replay) -> None:
+    """An oracle that is killed at the memory limit and scores 0 is told the limit, not the score alone."""
+    solve = "sh -c 'a=x; while :; do a=$a$a; done' && touch /root/done\n"
+    found = run(native("sandbox: {memory_mb: 64}\n", solve=solve), kinds=("oracle",))
+    assert any("`memory_mb` (64 MB)" in reason for reason in found.reasons)
+    assert found.trials[0].reward == 0
+
+
 def test_failed_build(native: Callable[..., Path], run: Replay, engine: engines.DockerEngine) -> None:
     """A build that fails rejects the task with the end of its log, and leaves nothing."""
     found = run(native(dockerfile=FROM + "RUN echo before && exit 7\n"))

@@ -58,12 +58,18 @@ _NO_SERVER: Final = re.compile(
 """What programs print when a name can't be looked up. A refused connection may be the task's own."""
 
 
+_SERVICE_FAILED: Final = re.compile(r"is unhealthy|exited \(\d+\)|dependency failed to start")
+"""What compose says when one of the task's own services does not come up."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Room:
     """Where a trial runs: the engine, the image, the limits it really gets, and where its log goes.
 
     `host_env` is what ``${VAR}`` is filled in from. `cpus` and `memory` (bytes)
-    are the declared ones, or what the engine has where that is less.
+    are the declared ones, or what the engine has where that is less; `slower`
+    says that it is, so that a time limit passed tells nothing of the task.
+    `compose` is set for a task of several containers.
     """
 
     engine: Engine
@@ -79,7 +85,6 @@ class Room:
     notes: tuple[str, ...] = ()
     slower: bool = False
     compose: "ComposeRoom | None" = None
-    """Whether the trial gets less than declared, so that a time limit passed tells nothing of the task."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -180,12 +185,14 @@ def _told(spec: TrialSpec, kind: Kind, rerun: int, room: Room, act: Callable[[_P
         failure = Failure(blame="machine", phase="engine", message=str(error))
     except EngineRefused as error:
         failure = _refused(room.engine, progress.container, error).failure
-    if failure is not None and failure.blame == "task" and progress.oom_kills:
-        progress.limits.append(_memory_limit(room))
+    reward = _final_reward(spec, progress) if failure is None else None
+    if progress.oom_kills and (failure is None or failure.blame == "task"):
+        # Who is killed and scores 1 all the same was not held back by it.
+        harmless = failure is None and (reward == 1 or kind == "noop")
+        (progress.notes if harmless else progress.limits).append(_memory_limit(room))
     _write_logs(room.log_dir, progress.files)
     in_agent = failure is not None and failure.phase == "agent"
     shown = progress.files.get("agent/oracle.txt" if in_agent else "verifier/test-stdout.txt", b"")
-    reward = _final_reward(spec, progress) if failure is None else None
     return Trial(
         task=spec.name,
         content_hash=spec.content_hash,
@@ -304,7 +311,8 @@ def _start_failure(error: EngineRefused) -> _Failed:
     text = str(error)
     if '"sh"' in text and "not found" in text:
         return _Failed("task", "start", "the image has no `sh`; every runtime needs it")
-    return _Failed("machine", "start", f"the container could not be started: {text}")
+    blame: Blame = "task" if _SERVICE_FAILED.search(text) else "machine"
+    return _Failed(blame, "start", f"the container could not be started: {text}")
 
 
 @dataclass(kw_only=True)
