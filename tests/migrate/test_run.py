@@ -10,7 +10,10 @@ from typing import Any
 
 import pytest
 import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
+from seatrials.migrate import toml_text
 from seatrials.migrate.run import Options, choose, turn, turn_one
 from seatrials.task.collection import select
 from seatrials.task.package import TaskPackage
@@ -190,3 +193,44 @@ def test_times_of_day_become_text(make: Make) -> None:
     text = TOML.replace("[agent]", "at = 07:30:00\n[agent]")
     assert datetime.time(7, 30) in tomllib.loads(text)["metadata"].values()
     assert turn_one(TaskPackage(make({"task.toml": text})), Options()).problem == ""
+
+
+KEYS = st.sampled_from(
+    ["task", "name", "metadata", "agent", "verifier", "environment", "sandbox", "solution", "oracle", "steps",
+     "env", "allow_internet", "network_mode", "memory", "memory_mb", "timeout_sec", "mcp_servers", "version",
+     "schema_version", "benchflow", "compat", "agents", "judge", "type", "artifacts", "x", "a b", "é"]
+)  # fmt: skip
+VALUES = st.recursive(
+    st.one_of(
+        st.booleans(), st.integers(-5, 5000), st.floats(allow_nan=False), st.dates(),
+        st.sampled_from(["", "a/b", "1G", "public", "no-network", "# x", "---", "a\nb: c", "llm-judge"]),
+    ),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=4),
+    max_leaves=8,
+)  # fmt: skip
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(st.dictionaries(KEYS, VALUES, max_size=6))
+def test_any_configuration_is_migrated_whole_or_refused(make: Make, data: dict[str, Any]) -> None:
+    """Known keys in unknown places, wrong types, empty tables: proven equal, or refused in one line."""
+    outcome = turn_one(TaskPackage(make({"task.toml": toml_text.dump(data)})), Options())
+    assert "fault of seatrials" not in outcome.problem
+    assert "would not mean the same" not in outcome.problem
+    assert "\n" not in outcome.problem
+
+
+def test_in_place_takes_equal_names_from_different_folders(make: Make, tmp_path: Path) -> None:
+    """Where each task stays in its own folder, no name can collide."""
+    (tmp_path / "a").mkdir()
+    first = make(name="same").rename(tmp_path / "a" / "same")
+    report = turn([TaskPackage(first), TaskPackage(make(name="same"))], Options(in_place=True))
+    assert [task.problem for task in report.tasks] == ["", ""]
+
+
+def test_in_place_refuses_a_link(make: Make, tmp_path: Path) -> None:
+    """A link to a task is not swapped for a folder."""
+    (tmp_path / "link").symlink_to(make())
+    outcome = turn_one(TaskPackage(tmp_path / "link"), Options(in_place=True))
+    assert "it is a link" in outcome.problem
+    assert (tmp_path / "link").is_symlink()

@@ -27,12 +27,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Export, print the report, and return the exit code."""
-    from seatrials.commands.migrate import show
+    from seatrials.commands.migrate import say_recovered, show
     from seatrials.flows.migrate import migrate, sources
     from seatrials.migrate.run import Options
     from seatrials.rules.pool import processors
 
     out = None if args.dry_run else args.out
     options = Options(direction="harbor", out=out, force=args.force, diffs=args.dry_run)
-    tasks = sources(args.targets, limit=args.limit, seed=args.seed)
+    tasks = sources(args.targets, limit=args.limit, seed=args.seed, on_recovered=say_recovered)
     return show(migrate(tasks, options, jobs=args.jobs or processors()), args)

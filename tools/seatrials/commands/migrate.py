@@ -77,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
         ),
         diffs=args.dry_run,
     )
-    tasks = sources(args.targets, limit=args.limit, seed=args.seed)
+    tasks = sources(args.targets, limit=args.limit, seed=args.seed, on_recovered=say_recovered)
 
     def turn_them() -> "MigrationReport":
         return migrate(tasks, options, jobs=args.jobs or processors(), team_name=args.team_name)
@@ -90,6 +90,11 @@ def run(args: argparse.Namespace) -> int:
     else:
         report = turn_them()
     return show(report, args)
+
+
+def say_recovered(folder: Path) -> None:
+    """Tell that an earlier run was interrupted, and that its traces are gone."""
+    print(f"seatrials: `{folder}` is whole again; an earlier run was interrupted there", file=sys.stderr)
 
 
 def show(report: "MigrationReport", args: argparse.Namespace) -> int:

@@ -20,10 +20,21 @@ from seatrials.task.package import TaskPackage
 _GIT_SECONDS: Final = 60.0
 
 
-def sources(targets: Sequence[str], *, limit: int | None, seed: int) -> list[TaskPackage]:
-    """Return the tasks that `targets` name, after finishing what an interrupted run left behind."""
+def sources(
+    targets: Sequence[str],
+    *,
+    limit: int | None,
+    seed: int,
+    on_recovered: Callable[[Path], None] = lambda _: None,
+) -> list[TaskPackage]:
+    """Return the tasks that `targets` name.
+
+    What an interrupted run left behind is put right first; `on_recovered` is
+    called with each task's folder that this concerned.
+    """
     for target in targets:
-        recover(Path(target))
+        for folder in recover(Path(target)):
+            on_recovered(folder)
     tasks = list(select(targets).tasks)
     if not tasks:
         raise UsageError("no task here: a task has a `task.md` or a `task.toml`")

@@ -14,6 +14,7 @@ from typing import Final
 
 from seatrials.migrate.model import Unreadable
 from seatrials.migrate.plan import FOLDERS
+from seatrials.task.collection import looks_like_task
 from seatrials.task.files import TaskFile
 from seatrials.task.package import TaskPackage
 
@@ -66,7 +67,7 @@ def recover(place: Path) -> list[Path]:
     while pending:
         folder, depth = pending.pop()
         found += _recover_in(folder)
-        if depth:
+        if depth and not looks_like_task(folder):
             pending += [
                 (child, depth - 1)
                 for child in folder.iterdir()

@@ -124,7 +124,7 @@ def turn(
 ) -> MigrationReport:
     """Turn each task, with at most `jobs` processes; one that fails does not stop the others."""
     outcomes: dict[int, Outcome] = {}
-    for index, outcome in _collisions(tasks):
+    for index, outcome in _collisions(tasks) if not options.in_place else ():
         outcomes[index] = outcome
         on_task(outcome)
     rest = [index for index in range(len(tasks)) if index not in outcomes]
@@ -172,6 +172,8 @@ def _turn(task: TaskPackage, options: Options) -> Outcome:
     target = _target(task, options)
     if target is None:
         return outcome
+    if options.in_place and all(action.verb == "keep" for action in made.actions):
+        return replace(outcome, target=target.as_posix())
     write(task, files, target, over=options.force or options.in_place)
     return replace(outcome, target=target.as_posix())
 
@@ -186,6 +188,8 @@ def _full_name(made: Plan) -> str:
 
 def _target(task: TaskPackage, options: Options) -> Path | None:
     if options.in_place:
+        if task.root.is_symlink():
+            raise Unreadable("it is a link; name the folder that it leads to")
         if ".git/" in task.listing.junk or ".git" in task.listing.junk:
             raise Unreadable("it is the top of a git repository; migrate it with `--out`")
         return task.root
