@@ -1,10 +1,12 @@
 """Check many tasks in several processes, each watched: no task can stop the check of the others.
 
-A worker gets a few tasks ahead and answers each by itself, so that it is known
-which one it was at when it ended. A worker that overran its time is replaced.
+A worker gets a few tasks at once. Where it ends in the midst of them, each is
+checked by itself by another, and the one that ends that too is known. A worker
+that overran its time on a task is replaced.
 """
 
 import faulthandler
+import gc
 import multiprocessing
 import os
 import signal
@@ -27,8 +29,8 @@ from seatrials.rules.run import check_task
 from seatrials.task.credit import Credit
 from seatrials.task.package import DOCUMENT, TaskPackage
 
-_AHEAD: Final = 16
-_PER_WORKER: Final = 8
+_AHEAD: Final = 2
+_BATCH: Final = 8
 _GRACE: Final = 2.0
 _OVERRAN: Final = 1
 """The exit code that `faulthandler` gives a process it ends."""
@@ -84,7 +86,7 @@ def check_all(
     reports: list[TaskReport | None] = [None] * len(tasks)
     fresh: list[tuple[str, TaskReport]] = []
     shared = _Shared()
-    with _Crew.of(tasks, options, min(jobs, -(-len(tasks) // _PER_WORKER))) as crew:
+    with _Crew.of(tasks, options, min(jobs, -(-len(tasks) // _BATCH))) as crew:
         try:
             for index, name, report in crew.results():
                 report = shared.report(report)  # noqa: PLW2901
@@ -119,7 +121,7 @@ class _Shared:
 class _Worker:
     process: BaseProcess
     connection: Connection
-    given: deque[int] = field(default_factory=deque)
+    given: deque[list[int]] = field(default_factory=deque)
 
 
 @dataclass(kw_only=True)
@@ -128,7 +130,7 @@ class _Crew:
     options: Options
     size: int
     context: BaseContext
-    waiting: deque[int]
+    waiting: deque[list[int]]
     workers: list[_Worker] = field(default_factory=list)
 
     @classmethod
@@ -136,7 +138,9 @@ class _Crew:
     def of(cls, tasks: Sequence[TaskPackage], options: Options, size: int) -> Iterator["_Crew"]:
         """Hire workers, and send them off at the end, whatever happens."""
         context = multiprocessing.get_context(start_method())
-        crew = cls(tasks=tasks, options=options, size=size, context=context, waiting=deque(range(len(tasks))))
+        indexes = range(len(tasks))
+        waiting = deque(list(indexes[start : start + _BATCH]) for start in indexes[::_BATCH])
+        crew = cls(tasks=tasks, options=options, size=size, context=context, waiting=waiting)
         try:
             yield crew
         finally:
@@ -154,7 +158,7 @@ class _Crew:
                 self._feed(worker)
             busy = {worker.connection: worker for worker in self.workers if worker.given}
             for connection in wait(list(busy)):
-                yield self._hear(busy[connection])  # type: ignore[index]
+                yield from self._hear(busy[connection])  # type: ignore[index]
 
     def _hire(self) -> None:
         ours, theirs = self.context.Pipe()
@@ -184,26 +188,34 @@ class _Crew:
                 return
             worker.given.append(self.waiting.popleft())
 
-    def _hear(self, worker: _Worker) -> tuple[int, str, TaskReport]:
-        index = worker.given.popleft()
+    def _hear(self, worker: _Worker) -> Iterator[tuple[int, str, TaskReport]]:
+        batch = worker.given.popleft()
         try:
-            name, report = worker.connection.recv()
+            answers = worker.connection.recv()
         except (EOFError, OSError):
             worker.process.join(_GRACE)
-            self._dismiss(worker)
-            return index, "", _unchecked(self.tasks[index], worker.process.exitcode)
-        if any(finding.code == limits.TOO_LONG.code for finding in report.findings):
-            self._dismiss(worker)
-        return index, name, report
+            # Which task of a batch it was shows once each is checked by itself.
+            self._dismiss(worker, [[index] for index in batch] if len(batch) > 1 else [])
+            if len(batch) == 1:
+                yield batch[0], "", _unchecked(self.tasks[batch[0]], worker.process.exitcode)
+            return
+        if len(answers) < len(batch) or _overran(answers[-1][1]):
+            self._dismiss(worker, [batch[len(answers) :]])
+        for index, (name, report) in zip(batch, answers, strict=False):
+            yield index, name, report
 
-    def _dismiss(self, worker: _Worker) -> None:
+    def _dismiss(self, worker: _Worker, left: Sequence[list[int]]) -> None:
         """End a worker that died or overran its time; what it had left goes to the others."""
-        self.waiting.extendleft(reversed(worker.given))
+        self.waiting.extendleft(batch for batch in reversed([*left, *worker.given]) if batch)
         worker.given.clear()
         self.workers.remove(worker)
         worker.process.kill()
         worker.process.join()
         worker.connection.close()
+
+
+def _overran(report: TaskReport) -> bool:
+    return any(finding.code == limits.TOO_LONG.code for finding in report.findings)
 
 
 def _unchecked(task: TaskPackage, code: int | None) -> TaskReport:
@@ -233,6 +245,8 @@ def _work(
     options: Options,
 ) -> None:
     """Check the tasks whose indexes come in, until the other end is closed."""
+    # What came with the fork is never garbage, and looking at it would copy its pages.
+    gc.freeze()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     for copy in copies:
@@ -242,16 +256,21 @@ def _work(
     with Path(os.devnull).open("wb") as nowhere:
         try:
             while True:
-                root, label = names[connection.recv()]
-                task = TaskPackage(root, label=label)
-                # The last resort where the time limit can't be heard, inside a C function for one.
-                size = sum(file.size for file in task.files.values())
-                last = limits.allowance(size) * 1.5 + _GRACE
-                faulthandler.dump_traceback_later(last, exit=True, file=nowhere)
-                connection.send(_judged(task, options, cache))
-                faulthandler.cancel_dump_traceback_later()
-                for clear in stores:
-                    clear()
+                answers: list[tuple[str, TaskReport]] = []
+                for index in connection.recv():
+                    root, label = names[index]
+                    task = TaskPackage(root, label=label)
+                    # The last resort where the time limit can't be heard, inside a C function for one.
+                    size = sum(file.size for file in task.files.values())
+                    last = limits.allowance(size) * 1.5 + _GRACE
+                    faulthandler.dump_traceback_later(last, exit=True, file=nowhere)
+                    answers.append(_judged(task, options, cache))
+                    faulthandler.cancel_dump_traceback_later()
+                    for clear in stores:
+                        clear()
+                    if _overran(answers[-1][1]):
+                        break
+                connection.send(answers)
         except (EOFError, OSError):
             return
 
