@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Final
 
@@ -104,13 +104,11 @@ class _Home:
         return Ledger(waivers=waivers_at(self.root), codes=RULES_BY_CODE.keys())
 
 
-def _codes(profile: Profile) -> set[str]:
+@cache
+def _codes(profile: Profile) -> frozenset[str]:
     """Return the codes that a profile checks."""
-    return {
-        *(rule.code for rule in TASK_RULES if profile in rule.profiles),
-        *(rule.code for rule in CREDIT_RULES if profile in rule.profiles),
-        *(rule.code for rule in COLLECTION_RULES if profile in rule.profiles),
-    }
+    rules = (*TASK_RULES, *CREDIT_RULES, *COLLECTION_RULES)
+    return frozenset(rule.code for rule in rules if profile in rule.profiles)
 
 
 def _count(by_message: Mapping[str, Sequence[str]], total: int) -> str:
