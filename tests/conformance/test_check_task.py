@@ -79,7 +79,11 @@ def test_bad_tasks(case: Path, tmp_path: Path) -> None:
         compare(folder, case.name)
 
 
-@pytest.mark.parametrize("answers", [{}, {"origin": "adapted", "origin_url": "https://example.org/x"}])
+@pytest.mark.parametrize(
+    "answers",
+    [{}, {"verifier": "answer"}, {"origin": "adapted", "origin_url": "https://example.org/x"}],
+    ids=["defaults", "answer", "adapted"],
+)
 def test_renderings_of_the_template(answers: dict[str, str], tmp_path: Path) -> None:
     """A fresh task still has its markers, and is rejected by both; without them it passes both."""
     folder = tmp_path / "fresh-task"
