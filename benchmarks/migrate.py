@@ -7,7 +7,8 @@ installed, whose ``migrate_task_to_task_md`` then turns copies of the same
 tasks, in one process. All is measured in one run, and the shortest time of the
 rounds counts. Times of `seatrials` are of planning, proof and writing; the
 reference's are of its function alone, without making the copies that it
-works on. With PYTHON the results are compared task by task, read with
+works on, and without the proof. Seconds are the wall clock's; those in
+brackets are the processor's, which what else the machine does disturbs less. With PYTHON the results are compared task by task, read with
 BenchFlow's own model: configuration, prompt, and files by their content.
 """
 
@@ -33,13 +34,14 @@ from importlib.metadata import version
 from pathlib import Path
 from benchflow._utils.task_authoring import migrate_task_to_task_md
 failed = 0
-start = time.perf_counter()
-for line in sys.stdin.read().splitlines():
+places = sys.stdin.read().splitlines()
+start, used = time.perf_counter(), time.process_time()
+for line in places:
     try:
         migrate_task_to_task_md(Path(line), remove_legacy=True)
     except Exception:
         failed += 1
-print(time.perf_counter() - start, failed, version("benchflow"))
+print(time.perf_counter() - start, time.process_time() - used, failed, version("benchflow"))
 """
 COMPARE = """
 import collections, hashlib, json, sys, warnings
@@ -96,20 +98,31 @@ for what, count in counts.items():
 """
 
 
-def measured(tasks: list[TaskPackage], out: Path, jobs: int) -> float:
-    """Return the seconds in which `seatrials` turns the tasks into `out`."""
+Times = tuple[float, float]
+"""Seconds of the wall clock and of the processors."""
+
+
+def used() -> float:
+    """Return the processor time of this process and of those it waited for, in seconds."""
+    return sum(os.times()[:4])
+
+
+def measured(tasks: list[TaskPackage], out: Path, jobs: int) -> Times:
+    """Return the times in which `seatrials` turns the tasks into `out`."""
     shutil.rmtree(out, ignore_errors=True)
-    start = time.perf_counter()
+    start, before = time.perf_counter(), used()
     report = turn(tasks, Options(out=out), jobs=jobs)
-    seconds = time.perf_counter() - start
+    seconds, processor = time.perf_counter() - start, used() - before
     for task in tasks:
         task.forget()
-    print(f"  {jobs} process{'es' if jobs > 1 else ''}: {seconds:.2f} s; {json.dumps(report.counts())}")
-    return seconds
+    print(
+        f"  {jobs} process{'es' if jobs > 1 else ''}: {seconds:.2f} s ({processor:.2f}); {json.dumps(report.counts())}"
+    )
+    return seconds, processor
 
 
-def reference(python: str, tasks: list[TaskPackage], out: Path) -> tuple[float, str]:
-    """Return the seconds in which the reference turns copies of the tasks, and how it names itself."""
+def reference(python: str, tasks: list[TaskPackage], out: Path) -> tuple[Times, str]:
+    """Return the times in which the reference turns copies of the tasks, and how it names itself."""
     shutil.rmtree(out, ignore_errors=True)
     places = []
     for task in tasks:
@@ -118,9 +131,9 @@ def reference(python: str, tasks: list[TaskPackage], out: Path) -> tuple[float, 
     done = subprocess.run(
         [python, "-c", REFERENCE], input="\n".join(places), capture_output=True, text=True, check=True
     )
-    seconds, failed, version = done.stdout.split()
-    print(f"  reference, 1 process: {float(seconds):.2f} s; {failed} failed")
-    return float(seconds), f"BenchFlow {version}"
+    seconds, processor, failed, version = done.stdout.split()
+    print(f"  reference, 1 process: {float(seconds):.2f} s ({float(processor):.2f}); {failed} failed")
+    return (float(seconds), float(processor)), f"BenchFlow {version}"
 
 
 def main() -> None:
@@ -134,24 +147,26 @@ def main() -> None:
     for task in tasks:
         task.forget()
     cores = processors()
-    print(
-        f"{len(tasks):,} tasks; seatrials {__version__}, Python {platform.python_version()}, {cores} CPUs"
-    )
+    print(f"{len(tasks):,} tasks; seatrials {__version__}, Python {platform.python_version()}, {cores} CPUs")
     with tempfile.TemporaryDirectory() as room:
         ours, theirs = Path(room) / "ours", Path(room) / "theirs"
-        one, all_, other, named = [], [], [], ""
+        one: list[Times] = []
+        all_: list[Times] = []
+        other: list[Times] = []
+        named = ""
         for _ in range(args.rounds):
             if args.benchflow:
-                seconds, named = reference(args.benchflow, tasks, theirs)
-                other.append(seconds)
+                times, named = reference(args.benchflow, tasks, theirs)
+                other.append(times)
             if cores > 1:
                 all_.append(measured(tasks, ours, cores))
             one.append(measured(tasks, ours, 1))
-        for what, times in (
+        for what, found in (
             ("seatrials, 1 process", one), (f"seatrials, {cores} processes", all_), (named, other),
         ):  # fmt: skip
-            if times:
-                print(f"{what:<24} {min(times):7.2f} s  {min(times) / len(tasks) * 1000:6.2f} ms a task")
+            if found:
+                wall, processor = (min(column) * 1000 / len(tasks) for column in zip(*found, strict=True))
+                print(f"{what:<24} {wall:6.2f} ms a task ({processor:.2f})")
         if args.benchflow:
             pairs = "\n".join(
                 f"{ours / 'tasks' / task.name}\t{theirs / task.name}"

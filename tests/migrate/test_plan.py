@@ -289,6 +289,7 @@ HOSTILE: dict[str, tuple[dict[str, str | bytes | None], str]] = {
     "Latin-1 configuration": ({"task.toml": TOML.encode() + b'x = "\xe9"\n'}, "`task.toml` is not UTF-8"),
     "Latin-1 instruction": ({"instruction.md": b"caf\xe9\n"}, "`instruction.md` is not UTF-8"),
     "oracle and solution tables": ({"task.toml": TOML + "[oracle]\n[solution]\n"}, "`solution` and `oracle`"),
+    "two versions": ({"task.toml": 'version = "1.0"\nschema_version = "1.1"\n'}, "same key and differ"),
     "oracle and solution folders": ({"oracle/solve.sh": "x"}, "`solution/` and `oracle/` both exist"),
     "empty prompt": ({"instruction.md": " \n"}, "the prompt in `instruction.md` is empty"),
     "no instruction": ({"instruction.md": None}, "`instruction.md` is missing"),

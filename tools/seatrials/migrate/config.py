@@ -81,6 +81,8 @@ def native_config(task: TaskPackage, fill: Fill) -> NativeConfig:
     renamed, conflicts = to_native_names(copied(dict(source)))
     if conflicts:
         raise Unreadable(conflicts[0])
+    if source.get("version", renamed.get("schema_version")) != renamed.get("schema_version"):
+        raise Unreadable("`version` and `schema_version` are the same key and differ; keep one")
     restored = restore_kept(renamed)
     config = {"schema_version": renamed.pop("schema_version", "1.3"), **renamed}
     aside = DOCUMENT_KEYS | SHORTHAND_KEYS if document is not None else restored

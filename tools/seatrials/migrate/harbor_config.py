@@ -7,7 +7,7 @@ from typing import Any, Final
 from seatrials.migrate.model import Note, copied
 from seatrials.task.document import KeyPath, dotted
 from seatrials.task.harbor import to_native_names
-from seatrials.task.schema import DOCUMENT_KEYS, TABLES
+from seatrials.task.schema import DOCUMENT_KEYS, TABLES, is_env_name
 
 KEPT: Final = "seatrials_native"
 """The table of `metadata` that holds native keys which Harbor does not know, by dotted path."""
@@ -36,9 +36,11 @@ def harbor_config(native: Mapping[str, Any], notes: list[Note]) -> dict[str, Any
         del config["benchflow"]["compat"]
         if not config["benchflow"]:
             del config["benchflow"]
-    kept: dict[str, Any] = {}
-    for path in list(_beyond(config, "", ())):
-        kept[dotted(path)] = _pop(config, path)
+    kept: dict[str, Any] = {key: config.pop(key) for key in list(config) if key in DOCUMENT_KEYS}
+    if isinstance(extra, dict):
+        # Before the rest is kept: a table that Harbor lacks takes along what BenchFlow does not know of it.
+        _merge(config, extra)
+    kept |= {dotted(path): _pop(config, path) for path in list(_beyond(config, "", ()))}
     if kept:
         metadata = config.setdefault("metadata", {})
         metadata[KEPT] = {path: value for path, value in kept.items() if value is not None}
@@ -46,8 +48,6 @@ def harbor_config(native: Mapping[str, Any], notes: list[Note]) -> dict[str, Any
             said = f"Harbor does not know `{name}`; it is kept under `metadata.{KEPT}`"
             notes.append(Note(kind="loss", message=said, look=True))
     _inline_env(config)
-    if isinstance(extra, dict):
-        _merge(config, extra)
     return _harbor_names(config)
 
 
@@ -94,9 +94,8 @@ def _beyond(config: Mapping[str, Any], table: str, where: KeyPath) -> Iterator[K
     for name, value in config.items():
         path = (*where, name)
         key = keys.get(name)
-        documents = not where and name in DOCUMENT_KEYS
         denylist = name == "network_mode" and value == "denylist"
-        if documents or denylist or name in BEYOND_HARBOR.get(table, ()):
+        if denylist or name in BEYOND_HARBOR.get(table, ()):
             yield path
         elif key is None:
             continue
@@ -118,7 +117,7 @@ def _inline_env(config: dict[str, Any]) -> None:
     # BenchFlow takes variables right under the table; Harbor has `env` for them.
     oracle = config.get("oracle")
     if isinstance(oracle, dict):
-        inline = [key for key, value in oracle.items() if key != "env" and isinstance(value, str)]
+        inline = [key for key, value in oracle.items() if is_env_name(key) and isinstance(value, str)]
         if inline:
             variables = {key: oracle.pop(key) for key in inline}
             oracle["env"] = {**variables, **oracle.get("env", {})}
