@@ -8,7 +8,7 @@ from typing import Final
 
 from seatrials.findings import Finding
 from seatrials.rules import COLLECTION_RULES, CREDIT_RULES, RULES_BY_CODE, TASK_RULES
-from seatrials.rules.model import Hit, Profile, TaskReport, Waived
+from seatrials.rules.model import Hit, Profile, Rule, TaskReport, Waived
 from seatrials.rules.waivers import Ledger
 from seatrials.task.collection import MANIFEST, Collection
 from seatrials.task.credit import Credit
@@ -107,7 +107,7 @@ class _Home:
 @cache
 def _codes(profile: Profile) -> frozenset[str]:
     """Return the codes that a profile checks."""
-    rules = (*TASK_RULES, *CREDIT_RULES, *COLLECTION_RULES)
+    rules: tuple[Rule, ...] = (*TASK_RULES, *CREDIT_RULES, *COLLECTION_RULES)
     return frozenset(rule.code for rule in rules if profile in rule.profiles)
 
 
