@@ -60,7 +60,8 @@ _LOGS_FOLLOW: Final = b"seatrials logs"
 class Ran:
     """A phase's command. `code` is None when it did not end by itself; `peak` is bytes, None if unknown.
 
-    `logs` is what lay under `/logs`, where it was asked for and could be given.
+    `told` says that the phase's shell lived to tell the code, not the engine
+    alone. `logs` is what lay under `/logs`, where it was asked for and could be given.
     """
 
     code: int | None
@@ -68,6 +69,7 @@ class Ran:
     seconds: float
     peak: int | None
     oom_kills: int
+    told: bool = True
     logs: archive.Harvest | None = None
 
 
@@ -239,6 +241,7 @@ def _follow(running: Running, timeout: float, *, collect: bool) -> Ran | None:
         seconds=seconds,
         peak=seen.get(b"peak"),
         oom_kills=seen.get(b"oom", 0),
+        told=b"code" in seen,
         logs=logs,
     )
 

@@ -49,6 +49,8 @@ MODEL_USER: Final = "agent"
 """The unprivileged user that BenchFlow runs a model as (`rollout._config`, 0.7.11)."""
 
 _MAX_LOG_FILES: Final = 40
+_LOOKS: Final = 3
+_LOOK_AGAIN: Final = 0.3
 
 _NO_SERVER: Final = re.compile(
     rb"(?:could not resolve|temporary failure (?:in name )?resol|name or service not known"
@@ -490,7 +492,7 @@ class _Phases:
                 raise _Failed("machine", "agent", f"{limit} with less than the declared CPUs")
             self.progress.limits.append(limit)
             self.box.end_processes()
-        elif ran.code is None:
+        elif not ran.told:
             self._vanished("agent", self.box)
 
     def verify(self, step: Step) -> Reward:
@@ -516,7 +518,7 @@ class _Phases:
         self.progress.verifier_exit = ran.code
         if ran.timed_out:
             box.engine.kill(box.id)
-        elif ran.code is None:
+        elif not ran.told:
             self._vanished("verifier", box)
         self._collect(step, box, ran)
         if ran.timed_out:
@@ -582,10 +584,12 @@ class _Phases:
             self.progress.notes.append(f"{who} looks for a server (`{said}`), and the task has no network")
 
     def _vanished(self, phase: str, box: Container) -> None:
-        """Tell apart why a command ended without an exit code: its container is gone, or it ended it."""
-        if box.engine.running(box.id):
-            return
-        raise _Failed("machine", phase, "the container was ended from outside")
+        """Tell apart why a phase ended without a word: its own doing, or its container was ended."""
+        for _ in range(_LOOKS):
+            if not box.engine.running(box.id):
+                raise _Failed("machine", phase, "the container was ended from outside")
+            # A container that is being ended still counts as running for a moment.
+            time.sleep(_LOOK_AGAIN)
 
 
 def _before_verifier(*, link: bool, target: str) -> str:
