@@ -5,10 +5,12 @@
 SET is a folder of Harbor tasks; PYTHON an interpreter that has BenchFlow
 installed, whose ``migrate_task_to_task_md`` then turns copies of the same
 tasks, in one process. All is measured in one run, and the shortest time of the
-rounds counts. Times of `seatrials` are of planning, proof and writing; the
-reference's are of its function alone, without making the copies that it
-works on, and without the proof. Seconds are the wall clock's; those in
-brackets are the processor's, which what else the machine does disturbs less. With PYTHON the results are compared task by task, read with
+rounds counts. Times of `seatrials` are of planning, proof and writing. The
+reference works in place, so a user who wants to keep the source copies it
+first: its times are given with the copies and of its function alone. Times are
+the wall clock's; those in brackets are the processor's, which what else the
+machine does disturbs less.
+With PYTHON the results are compared task by task, read with
 BenchFlow's own model: configuration, prompt, and files by their content.
 """
 
@@ -29,19 +31,23 @@ from seatrials.task.collection import select
 from seatrials.task.package import TaskPackage
 
 REFERENCE = """
-import sys, time
+import shutil, sys, time
 from importlib.metadata import version
 from pathlib import Path
 from benchflow._utils.task_authoring import migrate_task_to_task_md
 failed = 0
-places = sys.stdin.read().splitlines()
+pairs = [line.split("\\t") for line in sys.stdin.read().splitlines()]
+begin, first = time.perf_counter(), time.process_time()
+for source, place in pairs:
+    shutil.copytree(source, place, symlinks=True)
 start, used = time.perf_counter(), time.process_time()
-for line in places:
+for _, place in pairs:
     try:
-        migrate_task_to_task_md(Path(line), remove_legacy=True)
+        migrate_task_to_task_md(Path(place), remove_legacy=True)
     except Exception:
         failed += 1
-print(time.perf_counter() - start, time.process_time() - used, failed, version("benchflow"))
+end, last = time.perf_counter(), time.process_time()
+print(end - begin, last - first, end - start, last - used, failed, version("benchflow"))
 """
 COMPARE = """
 import collections, hashlib, json, sys, warnings
@@ -115,25 +121,25 @@ def measured(tasks: list[TaskPackage], out: Path, jobs: int) -> Times:
     seconds, processor = time.perf_counter() - start, used() - before
     for task in tasks:
         task.forget()
-    print(
-        f"  {jobs} process{'es' if jobs > 1 else ''}: {seconds:.2f} s ({processor:.2f}); {json.dumps(report.counts())}"
-    )
+    said = json.dumps(report.counts())
+    print(f"  {jobs} process{'es' if jobs > 1 else ''}: {seconds:.2f} s ({processor:.2f}); {said}")
     return seconds, processor
 
 
-def reference(python: str, tasks: list[TaskPackage], out: Path) -> tuple[Times, str]:
-    """Return the times in which the reference turns copies of the tasks, and how it names itself."""
+def reference(python: str, tasks: list[TaskPackage], out: Path) -> tuple[Times, Times, str]:
+    """Return the reference's times with the copies and without, and how it names itself."""
     shutil.rmtree(out, ignore_errors=True)
-    places = []
-    for task in tasks:
-        shutil.copytree(task.root, out / task.name, symlinks=True)
-        places.append(str(out / task.name))
+    out.mkdir()
+    places = [f"{task.root}\t{out / task.name}" for task in tasks]
     done = subprocess.run(
         [python, "-c", REFERENCE], input="\n".join(places), capture_output=True, text=True, check=True
     )
-    seconds, processor, failed, version = done.stdout.split()
-    print(f"  reference, 1 process: {float(seconds):.2f} s ({float(processor):.2f}); {failed} failed")
-    return (float(seconds), float(processor)), f"BenchFlow {version}"
+    *numbers, failed, version = done.stdout.split()
+    copied, whole, own, part = map(float, numbers)
+    print(
+        f"  reference: {copied:.2f} s ({whole:.2f}), without copies {own:.2f} ({part:.2f}); {failed} failed"
+    )
+    return (copied, whole), (own, part), f"BenchFlow {version}"
 
 
 def main() -> None:
@@ -153,20 +159,23 @@ def main() -> None:
         one: list[Times] = []
         all_: list[Times] = []
         other: list[Times] = []
+        alone: list[Times] = []
         named = ""
         for _ in range(args.rounds):
             if args.benchflow:
-                times, named = reference(args.benchflow, tasks, theirs)
+                times, without, named = reference(args.benchflow, tasks, theirs)
                 other.append(times)
+                alone.append(without)
             if cores > 1:
                 all_.append(measured(tasks, ours, cores))
             one.append(measured(tasks, ours, 1))
         for what, found in (
-            ("seatrials, 1 process", one), (f"seatrials, {cores} processes", all_), (named, other),
+            ("seatrials, 1 process", one), (f"seatrials, {cores} processes", all_),
+            (f"{named}, with copies", other), (f"{named}, its function", alone),
         ):  # fmt: skip
             if found:
                 wall, processor = (min(column) * 1000 / len(tasks) for column in zip(*found, strict=True))
-                print(f"{what:<24} {wall:6.2f} ms a task ({processor:.2f})")
+                print(f"{what:<32} {wall:6.2f} ms a task ({processor:.2f})")
         if args.benchflow:
             pairs = "\n".join(
                 f"{ours / 'tasks' / task.name}\t{theirs / task.name}"

@@ -39,7 +39,8 @@ def write(task: TaskPackage, files: Mapping[str, TaskFile], target: Path, *, ove
     if target.exists() and not over:
         raise Unreadable(f"`{target}` is there already; nothing is overwritten without `--force`")
     new, old = beside(target, NEW), beside(target, OLD)
-    target.parent.mkdir(parents=True, exist_ok=True)
+    if not target.parent.is_dir():
+        target.parent.mkdir(parents=True, exist_ok=True)
     _clear(new)
     try:
         _build(files, new)
@@ -96,14 +97,11 @@ def _clear(folder: Path) -> None:
 
 
 def _build(files: Mapping[str, TaskFile], folder: Path) -> None:
-    made = {""}
     folder.mkdir()
+    folders = {path[:end] for path in files for end, char in enumerate(path) if char == "/"}
+    for above in sorted(folders):
+        (folder / above).mkdir()
     for path, file in files.items():
-        above = path.rpartition("/")[0]
-        if above not in made:
-            (folder / above).mkdir(parents=True)
-            parts = above.split("/")
-            made.update("/".join(parts[:end]) for end in range(1, len(parts) + 1))
         place = folder / path
         if file.kind == "link":
             place.symlink_to(os.fsdecode(file.read()))
