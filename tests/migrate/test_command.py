@@ -11,7 +11,7 @@ import yaml
 from seatrials.cli import main
 from seatrials.flows import migrate as flow
 from seatrials.migrate.run import Options
-from seatrials.replay.model import CheckCount, Failure, ReplayReport, TaskReplay, Trial
+from seatrials.replay.model import Blame, CheckCount, Failure, ReplayReport, TaskReplay, Trial
 from seatrials.replay.runner import ReplayOptions, Silent
 from seatrials.task.package import TaskPackage
 
@@ -145,15 +145,13 @@ def test_in_place_asks_for_a_clean_git_state(
     assert run(capsys, "migrate", folder, "--in-place", "--force")[0] == 0
 
 
-def _replay(rewards: dict[str, float | None]) -> object:
+def _replay(rewards: dict[str, float | None], blame: Blame = "machine") -> object:
     """Return a stand-in for the replay room: a task's oracle gets the reward of its format."""
 
     def replay(tasks: list[TaskPackage], *_: object) -> ReplayReport:
         def one(task: TaskPackage) -> TaskReplay:
             reward = rewards[task.format]
-            failure = (
-                None if reward is not None else Failure(blame="machine", phase="start", message="no disk")
-            )
+            failure = None if reward is not None else Failure(blame=blame, phase="start", message="no")
             trial = Trial(
                 task=task.name, content_hash="", kind="oracle", rerun=1, reward=reward, failure=failure
             )
@@ -168,8 +166,15 @@ def _replay(rewards: dict[str, float | None]) -> object:
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "equal", "code"),
-    [(1.0, 1.0, True, 0), (1.0, 0.0, False, 1), (None, None, True, 5), (1.0, None, False, 1)],
+    ("before", "after", "blame", "code"),
+    [
+        (1.0, 1.0, "machine", 0),
+        (1.0, 0.0, "machine", 1),
+        (None, None, "task", 5),
+        (None, 1.0, "task", 5),
+        (1.0, None, "machine", 5),
+        (1.0, None, "task", 1),
+    ],
 )
 def test_replays_before_and_after_are_compared(
     make: Make,
@@ -177,11 +182,11 @@ def test_replays_before_and_after_are_compared(
     monkeypatch: pytest.MonkeyPatch,
     before: float | None,
     after: float | None,
-    equal: bool,
+    blame: Blame,
     code: int,
 ) -> None:
-    """Equal rewards pass, different ones are an error, and no reward at all is no proof."""
-    monkeypatch.setattr(flow, "replay", _replay({"harbor": before, "native": after}))
+    """Equal rewards pass, different ones do not; no reward before, or a failed machine, proves nothing."""
+    monkeypatch.setattr(flow, "replay", _replay({"harbor": before, "native": after}, blame))
     tasks = [TaskPackage(make())]
     report = flow.replayed(
         tasks,
@@ -189,7 +194,7 @@ def test_replays_before_and_after_are_compared(
         ReplayOptions(root=tmp_path),
         Silent(),
     )
-    assert [one.equal for one in report.replays] == [equal]
+    assert [one.equal for one in report.replays] == [before == after]
     assert report.exit_code == code
 
 

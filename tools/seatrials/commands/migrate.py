@@ -2,7 +2,7 @@
 
 Without --out and --in-place nothing is written: the report says what would be.
 
-exit codes: 0 good; 1 a task was not turned, or replays differently; 2 usage; 5 a replay came to no reward
+exit codes: 0 good; 1 a task was not turned, or replays differently; 2 usage; 5 replays can't be compared
 """
 
 import argparse

@@ -120,12 +120,14 @@ def replayed(
 
 def _compared(name: str, before: TaskReplay, after: TaskReplay) -> Replayed:
     sides = _trials(before), _trials(after)
-    trials = [*before.trials, *after.trials]
+    # A source without a reward proves nothing, nor does a failed machine; a new task without one is broken.
+    failures = [after.build, *(trial.failure for trial in after.trials)]
+    judged = bool(before.trials) and all(trial.reward is not None for trial in before.trials)
     return Replayed(
         name=name,
         before=sides[0],
         after=sides[1],
-        judged=bool(before.trials and after.trials) and all(trial.reward is not None for trial in trials),
+        judged=judged and not any(failure is not None and failure.blame == "machine" for failure in failures),
         equal=sides[0] == sides[1] and _checks(before) == _checks(after),
     )
 

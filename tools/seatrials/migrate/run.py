@@ -61,8 +61,8 @@ class Outcome:
 class Replayed:
     """What a task's oracle and no-op gave before and after, a line for each trial.
 
-    `judged` says that both sides came to rewards, `equal` that rewards and
-    checks are the same.
+    `judged` says that the source came to rewards and that no machine failed,
+    `equal` that rewards and checks are the same.
     """
 
     name: str
@@ -90,7 +90,11 @@ class MigrationReport:
     def exit_code(self) -> int:
         """0 all is well; 1 a task was not turned or replays differently; 5 a replay came to no reward."""
         counts = self.counts()
-        if counts["failed"] or counts["unsupported"] or any(not one.equal for one in self.replays):
+        if (
+            counts["failed"]
+            or counts["unsupported"]
+            or any(one.judged and not one.equal for one in self.replays)
+        ):
             return EXIT_FINDINGS
         return EXIT_OK if all(one.judged for one in self.replays) else CannotJudgeError.exit_code
 

@@ -37,7 +37,7 @@ def _replays(report: MigrationReport) -> list[str]:
         return []
     lines = ["", "## Replayed before and after", "", "| task | before | after | |", "|---|---|---|---|"]
     for one in report.replays:
-        said = "differs" if not one.equal else "same" if one.judged else "no reward"
+        said = "not comparable" if not one.judged else "same" if one.equal else "differs"
         before, after = "<br>".join(map(_cell, one.before)), "<br>".join(map(_cell, one.after))
         lines.append(f"| `{_cell(one.name)}` | {before} | {after} | {said} |")
     return lines

@@ -56,7 +56,7 @@ def _replays(report: MigrationReport) -> list[str]:
         if one.equal and one.judged:
             lines.append(f"replayed the same: {plain(one.name)}: {', '.join(map(plain, one.after))}")
         else:
-            said = "replayed differently" if not one.equal else "came to no reward"
+            said = "replayed differently" if one.judged else "not comparable"
             lines.append(f"{said}: {plain(one.name)}")
             lines += [f"  before  {plain(line)}" for line in one.before]
             lines += [f"  after   {plain(line)}" for line in one.after]
