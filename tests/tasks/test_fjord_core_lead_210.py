@@ -1,6 +1,7 @@
 # ruff: noqa: D103 - the name of a wrong solution says what is wrong with it
 """The task `fjord-core-lead-210` outside Docker: its data, its answer and the mistakes its grader catches."""
 
+import functools
 import importlib.util
 import math
 import re
@@ -439,6 +440,20 @@ CARELESS = (
 FAR = 25  # tolerances
 
 
+@functools.cache
+def figures_with(mistake):
+    """The five figures of the reference with one mistake made."""
+    oracle = fjord_oracle()
+    mistake(oracle)
+    return oracle.date_core(FJORD_CORE)
+
+
+def off_by(mistake, truth):
+    """(what, how much) of the figure that a mistake moves most."""
+    moved = [abs(a - b) for a, b in zip(figures_with(mistake), truth, strict=True)]
+    return max(zip(moved, ("age", "age", "age", "rate", "supply"), strict=True))[::-1]
+
+
 def graded(grader, figures, truth, tolerance):
     """Grade figures written as the task asks for them."""
     return grader.grade("".join(f"{x:.2f}\n" for x in figures), truth, **tolerance)
@@ -489,11 +504,21 @@ def test_oracle_passes(truth, grader, tolerance, tmp_path, monkeypatch):
 @pytest.mark.parametrize("mistake", CARELESS)
 def test_mistake_lands_far_outside(mistake, truth, grader, tolerance):
     """A plausible wrong solution is graded as wrong, and is off by many times the tolerance."""
-    oracle = fjord_oracle()
-    mistake(oracle)
-    figures = oracle.date_core(FJORD_CORE)
-    assert not graded(grader, figures, truth, tolerance)
-    assert max(abs(a - b) for a, b in zip(figures, truth, strict=True)) > FAR * tolerance["abs_tol"]
+    assert not graded(grader, figures_with(mistake), truth, tolerance)
+    assert off_by(mistake, truth)[1] > FAR * tolerance["abs_tol"]
+
+
+def test_rubric_says_how_far_mistakes_lead(truth):
+    """Each figure in the rubric's tables is one that a wrong solution above is off by."""
+    rubric = (FJORD_TASK / "verifier" / "rubrics" / "verifier.md").read_text()
+    told, what = [], ""
+    for row in re.findall(r"^\|.*\| (.*\d.*) \|$", rubric, re.MULTILINE):
+        for word, figure in re.findall(r"(age|rate|supply)?,? ?(\d+\.\d\d)", row):
+            what = word or what
+            told.append((what, figure))
+    found = {(what, f"{much:.2f}") for what, much in (off_by(mistake, truth) for mistake in CARELESS)}
+    assert len(told) > 40
+    assert set(told) <= found
 
 
 @pytest.mark.parametrize(

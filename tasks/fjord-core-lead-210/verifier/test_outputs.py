@@ -1,8 +1,8 @@
 """Check `/app/answer.txt` against the figures recomputed from `pristine/`, which the agent never had.
 
-TOLERANCE: half a unit of the second decimal asked for, and as much again, for a tie rounded the other way
-The two implementations agree to 1e-9; the mildest of the mistakes that the rubric lists moves a figure
-by more than 25 times the tolerance.
+TOLERANCE: half a unit of the second decimal asked for, and as much again, for a tie rounded the other way.
+The two implementations agree to 1e-9; the mildest of the mistakes that the rubric lists moves a figure by
+more than 25 times the tolerance.
 """
 
 import sys
