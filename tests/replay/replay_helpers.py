@@ -125,6 +125,7 @@ class FakeEngine:
     scripts: list[tuple[str, str | None, Mapping[str, str] | None]] = field(default_factory=list)
     gone: bool = False
     has_tar: bool = True
+    strays: dict[str, float] = field(default_factory=dict)
     count: int = 0
 
     def _check(self, call: str) -> None:
@@ -162,10 +163,15 @@ class FakeEngine:
         """Forget a tag."""
         self._check("remove_image")
         self.tags.discard(tag)
+        self.strays.pop(tag, None)
 
     def images(self) -> Sequence[str]:
         """Return the tags."""
         return sorted(self.tags)
+
+    def stray_images(self, *, older_than: float) -> Sequence[str]:
+        """Return what is old enough."""
+        return [name for name, age in self.strays.items() if age > older_than]
 
     def create(self, plan: ContainerPlan) -> str:
         """Note a container."""

@@ -52,7 +52,8 @@ def test_sweep_takes_only_what_is_abandoned() -> None:
         "foreign": {LABEL: "something"},
     }
     tags = {owner.image_tag("0" * 64, me), owner.image_tag("0" * 64, gone), "someone/else:1"}
-    engine = FakeEngine(alive=dict(boxes), tags=set(tags))
-    assert owner.sweep(engine) == 2
+    engine = FakeEngine(alive=dict(boxes), tags=set(tags), strays={"old": 4000.0, "young": 10.0})
+    assert owner.sweep(engine) == 3
+    assert set(engine.strays) == {"young"}
     assert set(engine.alive) == {"mine", "kept", "foreign"}
     assert engine.tags == {owner.image_tag("0" * 64, me), "someone/else:1"}

@@ -144,6 +144,9 @@ class Engine(Protocol):
     def images(self) -> Sequence[str]:
         """Return the tags of all images that carry our label."""
 
+    def stray_images(self, *, older_than: float) -> Sequence[str]:
+        """Return the ids of images of ours without a tag that were made over so many seconds ago."""
+
     def create(self, plan: ContainerPlan) -> str:
         """Make a container and return its id."""
 
@@ -442,6 +445,12 @@ class DockerEngine:
         with _answers():
             found = self._api.images(filters={"label": f"{LABEL}=image"})
         return [str(tag) for image in found for tag in image.get("RepoTags") or ()]
+
+    def stray_images(self, *, older_than: float) -> Sequence[str]:
+        """Return the ids of images of ours without a tag that were made over so many seconds ago."""
+        with _answers():
+            found = self._api.images(filters={"label": f"{LABEL}=image", "dangling": True})
+        return [str(image["Id"]) for image in found if time.time() - float(image["Created"]) > older_than]
 
     def create(self, plan: ContainerPlan) -> str:
         """Make a container and return its id."""

@@ -22,6 +22,9 @@ TASK_LABEL: Final = f"{LABEL}.task"
 KEPT_LABEL: Final = f"{LABEL}.kept"
 REPOSITORY: Final = "seatrials/task"
 
+_STRAY_SECONDS: Final = 3600.0
+"""Younger ones may belong to a build that runs."""
+
 _BOOT_ID: Final = Path("/proc/sys/kernel/random/boot_id")
 
 
@@ -107,6 +110,11 @@ def sweep(engine: Engine) -> int:
             with contextlib.suppress(EngineRefused):
                 engine.remove_image(tag)
                 removed += 1
+    # A build that was killed can leave an image that has the label already and no tag yet.
+    for image in engine.stray_images(older_than=_STRAY_SECONDS):
+        with contextlib.suppress(EngineRefused):
+            engine.remove_image(image)
+            removed += 1
     return removed
 
 
