@@ -47,6 +47,10 @@ def run(args: argparse.Namespace) -> int:
     answers.setdefault("name", target.name)
     scaffold(template_for(here), target, answers, ask=sys.stdin.isatty() and not args.defaults)
     print(f"Made `{target}`. Replace each `[REPLACE: ...]` in it by your own, then:")
-    print(f"  seatrials check {target}")
-    print(f"  seatrials replay {target}")
+    for command in ("check", "replay"):
+        print(
+            f"  nox -s {command} -- {target}"
+            if Path("noxfile.py").is_file()
+            else f"  seatrials {command} {target}"
+        )
     return 0

@@ -122,8 +122,9 @@ def _markers(files: Iterable[TaskFile]) -> Iterator[Hit]:
             continue
         for number, line in enumerate(data.splitlines(), start=1):
             if MARKER_BYTES in line:
-                said = line[line.index(MARKER_BYTES) :].partition(b"]")[0][:60].decode("utf-8", "replace")
-                yield Hit(path=file.path, line=number, message=f"scaffold text is still there: `{said}]`")
+                inside = line[line.index(MARKER_BYTES) :].partition(b"]")[0].decode("utf-8", "replace")
+                said = f"{inside}]" if len(inside) <= _SHOWN else f"{inside[:_SHOWN]}..."
+                yield Hit(path=file.path, line=number, message=f"scaffold text is still there: `{said}`")
 
 
 def _refused_with_markers(task: TaskPackage) -> dict[str, TaskFile]:
