@@ -47,10 +47,7 @@ def run(args: argparse.Namespace) -> int:
     answers.setdefault("name", target.name)
     scaffold(template_for(here), target, answers, ask=sys.stdin.isatty() and not args.defaults)
     print(f"Made `{target}`. Replace each `[REPLACE: ...]` in it by your own, then:")
+    prefix, dashes = ("nox -s", " --") if Path("noxfile.py").is_file() else ("seatrials", "")
     for command in ("check", "replay"):
-        print(
-            f"  nox -s {command} -- {target}"
-            if Path("noxfile.py").is_file()
-            else f"  seatrials {command} {target}"
-        )
+        print(f"  {prefix} {command}{dashes} {target}")
     return 0
