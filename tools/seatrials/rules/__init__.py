@@ -5,10 +5,12 @@ from typing import Final
 
 from seatrials.rules import (
     collection,
+    controls,
     credit,
     document,
     files,
     image,
+    leaks,
     limits,
     oracle,
     schema,
@@ -42,6 +44,8 @@ TASK_RULES: Final = tuple(
             *image.RULES,
             *scripts.RULES,
             *oracle.RULES,
+            *leaks.RULES,
+            *controls.RULES,
         )
     )
 )

@@ -1,0 +1,27 @@
+"""Each gate finds what it should and passes what only looks like it."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from gates.gate_cases import LEAKED, Case
+
+from seatrials.rules.run import check_task
+from seatrials.task.package import TaskPackage
+
+CASES = LEAKED
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.code} {case.name}")
+def test_gate_finds_just_what_it_should(case: Case, tmp_path: Path) -> None:
+    """A true case gives its code, a false one does not, and no rule fails on either."""
+    report = check_task(TaskPackage(case.build(tmp_path)))
+    codes = {finding.code for finding in report.findings}
+    assert "KIT102" not in codes
+    assert (case.code in codes) is case.found, report.findings
+
+
+def test_each_gate_has_five_cases_of_each_kind() -> None:
+    """A gate is held by at least five true and five false cases."""
+    counts = Counter((case.code, case.found) for case in CASES)
+    assert {key: number for key, number in counts.items() if number < 5} == {}

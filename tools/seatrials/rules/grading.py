@@ -1,0 +1,302 @@
+"""What the gates reason about, read once per task: image, verifier, prompt and reference solution."""
+
+import posixpath
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Final
+
+import yaml
+
+from seatrials.parse.copies import Context
+from seatrials.parse.dockerfile import Dockerfile, parse_dockerfile
+from seatrials.parse.image import Image, ImageFile, image_of
+from seatrials.parse.pytest import Compared, FieldRead, PythonFacts, Value, python_facts
+from seatrials.parse.shell import Command, parse_shell, walk
+from seatrials.rules.kept import ByListing
+from seatrials.rules.structure import DOCKERFILE
+from seatrials.task.files import TaskFile
+from seatrials.task.package import TaskPackage
+
+MAX_FILE: Final = 1024 * 1024
+"""Bytes of one file of the image that are searched for answers."""
+
+MAX_PROMPT: Final = 400_000
+"""Characters of the prompt that are looked at."""
+
+_MAX_PYTHON: Final = 60
+_HARNESS: Final = ("/verifier", "/tests", "/logs", "/oracle", "/proc", "/sys", "/dev", "/usr", "/bin", "/etc")
+_COMPOSE: Final = ("environment/docker-compose.yaml", "environment/docker-compose.yml")
+
+_ANSWER: Final = frozenset(
+    {"answer", "answers", "expected", "golden", "groundtruth", "label", "labels", "oracle", "solution",
+     "solutions", "truth", "truths"}
+)  # fmt: skip
+_ANSWER_FOLDERS: Final = frozenset(
+    {"answer_key", "answers", "expected", "expected_output", "expected_outputs", "golden", "ground_truth",
+     "groundtruth", "truth"}
+)  # fmt: skip
+_COMMON: Final = frozenset(
+    {"", "/", "/app", "/data", "/etc", "/home", "/home/agent", "/home/user", "/mnt", "/opt", "/root", "/src",
+     "/srv", "/tmp", "/usr", "/var", "/work", "/workdir", "/workspace"}  # noqa: S108 - paths in the image
+)  # fmt: skip
+_PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+
+
+def is_answer_like(path: str) -> bool:
+    """Say whether a file is named like an answer: by a word of its name, or by the folder it lies in."""
+    folder, name = posixpath.split(path)
+    words = {word.lower() for word in _PARTS.findall(name.partition(".")[0] or name)}
+    return bool(words & _ANSWER) or posixpath.basename(folder).lower().replace("-", "_") in _ANSWER_FOLDERS
+
+
+class Prompt:
+    """What the agent is told."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text[:MAX_PROMPT]
+        self.folded = " ".join(self.text.casefold().split())
+
+    def names(self, path: str) -> bool:
+        """Say whether the prompt names a file, in full or by its last part."""
+        name = posixpath.basename(path).casefold()
+        return bool(name) and self._has_word(name)
+
+    def tells_of(self, path: str) -> bool:
+        """Say whether the prompt names a file, or says its name in words ("ground truth")."""
+        stem = posixpath.basename(path).partition(".")[0]
+        words = re.sub(r"[-_]+", " ", stem).casefold().strip()
+        return self.names(path) or (" " in words and self._has_word(words))
+
+    def mentions(self, path: str) -> bool:
+        """Say whether the prompt names a file, or a folder of the task that it lies in."""
+        if self.tells_of(path):
+            return True
+        folder = posixpath.dirname(path)
+        while folder not in _COMMON:
+            if self._has_word(folder.casefold()) or self._has_word(
+                f"{posixpath.basename(folder).casefold()}/"
+            ):
+                return True
+            folder = posixpath.dirname(folder)
+        return False
+
+    def _has_word(self, word: str) -> bool:
+        at = self.folded.find(word)
+        while at >= 0:
+            before, after = self.folded[at - 1 : at], self.folded[at + len(word) : at + len(word) + 1]
+            if not (before.isalnum() or before == "_" or after.isalnum() or after == "_"):
+                return True
+            at = self.folded.find(word, at + 1)
+        return False
+
+    @cached_property
+    def _numbers(self) -> frozenset[float]:
+        found = re.findall(r"\d[\d,_]*(?:\.\d+)?(?:e[+-]?\d+)?", self.folded)
+        return frozenset(number for text in found for number in _numbers_of(text))
+
+    def shows(self, value: Value) -> bool:
+        """Say whether a value stands in the prompt; a number in any way of writing it."""
+        if isinstance(value, str):
+            return " ".join(value.casefold().split()) in self.folded
+        return any(abs(abs(value) - number) <= 1e-9 * abs(number) for number in self._numbers)
+
+
+def _numbers_of(text: str) -> Iterator[float]:
+    for plain in {text.replace(",", "").replace("_", ""), text.rstrip(",")}:
+        try:
+            number = float(plain)
+        except ValueError:
+            continue
+        yield from (number, number / 100)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grading:
+    """The facts of one task; paths in the image are absolute."""
+
+    task: TaskPackage
+    dockerfile: Dockerfile | None
+    context: Context
+    context_folder: str
+    image: Image
+    python: tuple[tuple[str, PythonFacts], ...]
+    shell_reads: tuple[tuple[str, str, int], ...]
+    prompt: Prompt
+
+    def content(self, file: ImageFile) -> bytes | None:
+        """Return what is known of a file of the image; None for what is not known or too large."""
+        if not file.source:
+            return file.content
+        there = self.source(file)
+        return there.read() if there is not None and there.size <= MAX_FILE else None
+
+    def source(self, file: ImageFile) -> TaskFile | None:
+        """Return the task's file that a file of the image was copied from."""
+        found = self.task.resolve(self.context_folder + file.source) if file.source else None
+        return found if found is not None and found.kind == "file" else None
+
+    def reads(self) -> Iterator[tuple[str, str, int]]:
+        """Yield ``(path in the container, file of the verifier, line)`` for all that the verifier reads."""
+        for name, facts in self.python:
+            for use in facts.paths:
+                if use.how == "reads" and not is_below(use.path, _HARNESS):
+                    yield use.path, name, use.line
+        yield from self.shell_reads
+
+    def _is_output(self, path: str) -> bool:
+        """Say whether a path may be the agent's output: the image has it not, or the prompt names it."""
+        return not path or (
+            not is_below(path, _HARNESS) and (path not in self.image.files or self.prompt.names(path))
+        )
+
+    def fields(self) -> Iterator[FieldRead]:
+        """Yield the fields that the verifier reads from the agent's output."""
+        for _, facts in self.python:
+            yield from (found for found in facts.fields if found.path and self._is_output(found.path))
+
+    def compared(self) -> Iterator[Compared]:
+        """Yield the constants that the verifier compares with, other than with files of the image."""
+        for _, facts in self.python:
+            yield from (found for found in facts.compared if self._is_output(found.path))
+
+
+def is_below(path: str, folders: Iterable[str]) -> bool:
+    """Say whether a path is one of the folders or lies in one."""
+    return any(path == folder or path.startswith(f"{folder}/") for folder in folders)
+
+
+def grading(task: TaskPackage) -> Grading:
+    """Return a task's facts; kept for the rules that ask next about the same task."""
+    return _grading(ByListing(task))
+
+
+@lru_cache(maxsize=1)
+def _grading(of: ByListing) -> Grading:
+    task = of.task
+    folder, path = _build(task)
+    file = task.resolve(path)
+    dockerfile = parse_dockerfile(file.read()) if file is not None else None
+    below = {
+        name.removeprefix(folder): entry for name, entry in task.files.items() if name.startswith(folder)
+    }
+    copying = dockerfile is not None and any(
+        found.name in {"ADD", "COPY"} for found in dockerfile.instructions
+    )
+    context = Context.of(below) if copying else Context(files={})
+    return Grading(
+        task=task,
+        dockerfile=dockerfile,
+        context=context,
+        context_folder=folder,
+        image=image_of(dockerfile, context) if dockerfile is not None else Image(files={}),
+        python=tuple(_python(task)),
+        shell_reads=tuple(_shell_reads(task)),
+        prompt=Prompt(prompt_of(task)),
+    )
+
+
+def prompt_of(task: TaskPackage) -> str:
+    """Return all that the agent is told: the prompt, the steps' instructions, files under ``prompts/``."""
+    more = [
+        file.text or ""
+        for path, file in task.files.items()
+        if path.startswith(("prompts/", "steps/")) and path.endswith(".md") and file.size < MAX_PROMPT
+    ]
+    return "\n".join([task.native.prompt, *more])
+
+
+def compose_of(task: TaskPackage) -> Mapping[str, object]:
+    """Return the services of the task's compose file, by name."""
+    for path in _COMPOSE:
+        file = task.resolve(path)
+        if file is not None and file.size < MAX_FILE:
+            try:
+                found = yaml.safe_load(file.read())
+            except (yaml.YAMLError, ValueError, RecursionError):
+                return {}
+            match found:
+                case {"services": {**services}}:
+                    return {str(name): service for name, service in services.items()}
+    return {}
+
+
+def _build(task: TaskPackage) -> tuple[str, str]:
+    """Return the build context's folder, with a slash (empty for the task's own), and the Dockerfile."""
+    match compose_of(task).get("main"):
+        case {"build": str(context)}:
+            return _inside(context), f"{_inside(context)}Dockerfile"
+        case {"build": {**build}}:
+            folder = _inside(str(build.get("context", ".")))
+            path = posixpath.normpath(folder + str(build.get("dockerfile", "Dockerfile")))
+            return folder, path if task.resolve(path) is not None else DOCKERFILE
+        case _:
+            return "environment/", DOCKERFILE
+
+
+def _inside(context: str) -> str:
+    path = posixpath.normpath(posixpath.join("environment", context))
+    return "" if path == "." or path.startswith(("..", "/")) else f"{path}/"
+
+
+def verifier_folders(task: TaskPackage) -> tuple[str, ...]:
+    """Return the folders, with a slash, that hold verifiers: the task's and its steps'."""
+    steps = {
+        f"{match[1]}/"
+        for path in task.files
+        if (match := re.match(r"(steps/[^/]+/(?:tests|verifier))/", path))
+    }
+    return (f"{task.native.verifier_dir}/", *sorted(steps))
+
+
+def verifier_files(task: TaskPackage) -> Iterator[tuple[str, TaskFile]]:
+    """Yield the verifier's files with their path below its folder."""
+    folders = verifier_folders(task)
+    for path, file in task.files.items():
+        for folder in folders:
+            if path.startswith(folder) and file.kind == "file":
+                yield path.removeprefix(folder), file
+
+
+def _python(task: TaskPackage) -> Iterator[tuple[str, PythonFacts]]:
+    left = _MAX_PYTHON
+    for below, file in verifier_files(task):
+        if below.endswith(".py") and left:
+            left -= 1
+            yield file.path, python_facts(file.read() if file.size <= MAX_FILE else b"", below)
+        elif below.endswith(".sh") and file.size <= MAX_FILE:
+            for code in _inline(file.read()):
+                yield file.path, python_facts(code.encode("utf-8", "replace"), below)
+
+
+_PYTHON: Final = re.compile(r"python[\d.]*")
+
+
+def _inline(source: bytes) -> Iterator[str]:
+    """Yield the Python code that a script hands to the interpreter."""
+    if b"python" not in source:
+        return
+    for node in walk(parse_shell(source).body):
+        if isinstance(node, Command) and _PYTHON.fullmatch(node.name):
+            yield from (redirect.text for redirect in node.redirects if redirect.operator == "<<")
+            words = [word.resolve({}) for word in node.words]
+            if "-c" in words[:-1]:
+                yield words[words.index("-c") + 1]
+
+
+_SHELL_READERS: Final = frozenset({"awk", "cat", "cmp", "cut", "diff", "grep", "head", "jq", "sort", "tail"})
+
+
+def _shell_reads(task: TaskPackage) -> Iterator[tuple[str, str, int]]:
+    for below, file in verifier_files(task):
+        if not below.endswith(".sh") or file.size > MAX_FILE:
+            continue
+        for command in parse_shell(file.read()).commands():
+            if command.name not in _SHELL_READERS:
+                continue
+            words = [word.resolve({}) for word in command.words[1:]]
+            words += [found.target.resolve({}) for found in command.redirects if found.operator == "<"]
+            for word in words:
+                if word.startswith("/") and " " not in word and not is_below(word, _HARNESS):
+                    yield posixpath.normpath(word), file.path, command.line
