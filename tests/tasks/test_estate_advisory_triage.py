@@ -325,6 +325,10 @@ CARELESS = {
         [("for x in entries[min(entries)])", "for e in entries.values() for x in e)")],
         {"findings"},
     ),
+    "best database of the group, whatever package it judged": (
+        [("for x in entries[min(entries)])", "for x in entries[min(map(database, self.records))])")],
+        {"findings"},
+    ),
     "databases all equal for the score": (
         [("scores[database(record)].append", "scores[0].append")],
         {"scores"},

@@ -877,6 +877,19 @@ class Estate:
         only_old = {"version": "<1.4.post1", "markers": 'python_version < "3.11"'}
         self.plant(fares, "PyPI", "tide-charts", "2.0", "2.0", dependencies={"Sanderling": only_old})
 
+        # One vulnerability of two packages: our own team judged only one of them.
+        self.plant(api, "npm", "merganser", "1.6.0", "1.5.0 1.6.0 2.0.0")
+        self.plant(api, "PyPI", "merganser-client", "1.6", "1.5 1.6 2.0")
+        shared = {"aliases": ["CVE-2025-99895"]}
+        self.advise(
+            "NJV-2025-9068", "npm", "merganser", "introduced=0 fixed=2.0.0", vector=VECTORS[4], **shared
+        )
+        self.advise("PYV-2025-9069", "PyPI", "merganser_client", "introduced=0 fixed=2.0", vector=VECTORS[3],
+                    **shared)  # fmt: skip
+        self.advise("KSA-2025-9070", "npm", "merganser", "introduced=0 fixed=1.5.0", vector=None, **shared)
+        meant[api, "merganser", "1.6.0", "CVE-2025-99895"] = None
+        meant[api, "merganser-client", "1.6", "CVE-2025-99895"] = "open"
+
     # -- all of it -------------------------------------------------------------------------
 
     def build(self) -> None:
