@@ -1,0 +1,10 @@
+CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE sites (id TEXT PRIMARY KEY, name TEXT NOT NULL, offsets TEXT NOT NULL);
+CREATE TABLE suites (id TEXT PRIMARY KEY, site_id TEXT NOT NULL, name TEXT NOT NULL, kinds TEXT NOT NULL, features TEXT NOT NULL, seats INTEGER NOT NULL, turnaround_min INTEGER NOT NULL, outages TEXT NOT NULL);
+CREATE TABLE people (id TEXT PRIMARY KEY, name TEXT NOT NULL, email TEXT NOT NULL, away_from TEXT, away_until TEXT, delegate_id TEXT);
+CREATE TABLE projects (id TEXT PRIMARY KEY, title TEXT NOT NULL, client TEXT NOT NULL, status TEXT NOT NULL, delivery_at TEXT, producer_id TEXT NOT NULL);
+CREATE TABLE bookings (id TEXT PRIMARY KEY, suite_id TEXT NOT NULL, project_id TEXT NOT NULL, kind TEXT NOT NULL, needs TEXT NOT NULL, crew INTEGER NOT NULL, starts_at TEXT NOT NULL, ends_at TEXT NOT NULL, state TEXT NOT NULL, hold_until TEXT, locked INTEGER NOT NULL, block_id TEXT, created_at TEXT NOT NULL, deleted_at TEXT, reason TEXT, version INTEGER NOT NULL);
+CREATE TABLE listing (position INTEGER PRIMARY KEY, booking_id TEXT NOT NULL, body TEXT NOT NULL);
+CREATE TABLE notices (id INTEGER PRIMARY KEY, booking_id TEXT NOT NULL, booking_version INTEGER NOT NULL, kind TEXT NOT NULL, recipient TEXT NOT NULL, suite_id TEXT, local_start TEXT NOT NULL);
+CREATE TABLE journal (seq INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, target TEXT NOT NULL, version INTEGER NOT NULL, change TEXT NOT NULL, digest TEXT NOT NULL);
+CREATE TABLE replies (key TEXT PRIMARY KEY, request TEXT NOT NULL, status INTEGER NOT NULL, etag TEXT, body TEXT NOT NULL);
