@@ -310,7 +310,7 @@ class Estate:
         version = rows[k]
         low = rng.choice([v for v in rows[: k + 1] if final(v)] or [version])
         if not final(version):
-            return rng.choice([f">={low}", f">={low},!={rows[0]}" if k else f">={low}"])
+            return rng.choice([f">={low}", f">={low}" if low == rows[0] else f">={low},!={rows[0]}"])
         low_parts, own = low.split("."), version.split(".")
         later = [v for v in rows[k + 1 :] if final(v)]
         choices = [f">={low}", f"=={own[0]}.*", f"=={version}"]
@@ -538,21 +538,21 @@ class Estate:
         vector = rng.choice(VECTORS) if rng.random() < 0.92 else None
         group = [self.record(
             primary, aliases=[cve] if named else [], affected=affected(), vector=vector,
-            published=self.stamp(day), modified=self.stamp(day + timedelta(days=rng.randint(0, 3))),
+            published=self.stamp(day), modified=self.stamp(day + timedelta(days=rng.randint(3, 4))),
         )]  # fmt: skip
         if named and rng.random() < 0.5:
             before = day - timedelta(days=rng.randint(0, 9))
             group.append(self.record(
                 cve, aliases=[], affected=affected() if rng.random() < 0.7 else [],
                 vector=rng.choice(VECTORS), published=self.stamp(before),
-                modified=self.stamp(day + timedelta(days=1)),
+                modified=self.stamp(day + timedelta(days=3)),
             ))  # fmt: skip
         if rng.random() < 0.3:
             group.append(self.record(
                 self.number("KSA"), aliases=[rng.choice([cve, primary]) if named else primary],
                 affected=affected() if rng.random() < 0.6 else [],
                 vector=rng.choice(VECTORS) if rng.random() < 0.5 else None,
-                published=self.stamp(day), modified=self.stamp(day + timedelta(days=1)),
+                published=self.stamp(day), modified=self.stamp(day + timedelta(days=3)),
             ))  # fmt: skip
         if rng.random() < 0.1:
             group[-1]["withdrawn"] = self.stamp(REVIEW - timedelta(days=rng.randint(1, 3)))
@@ -560,7 +560,7 @@ class Estate:
             if rng.random() < 0.2:
                 self.record(
                     new["id"], aliases=new["aliases"], affected=affected(), vector=rng.choice(VECTORS),
-                    published=new["published"], modified=self.stamp(day - timedelta(days=rng.randint(1, 3))),
+                    published=new["published"], modified=self.stamp(day + timedelta(days=rng.randint(1, 2))),
                 )  # fmt: skip
         names = sorted({name for x in group for name in (x["id"], *x["aliases"])})
         self.known.append((ecosystem, name, names))
@@ -674,120 +674,120 @@ class Estate:
 
         # Pre-releases below `fixed` are in, whatever a range library says of them.
         self.plant(web, "npm", "tidewire", "2.0.0-rc.1", "1.4.0 2.0.0-rc.1 2.0.0-rc.2 2.0.0 2.0.1")
-        self.advise("NJV-2025-9001", "npm", "tidewire", "introduced=1.0.0 fixed=2.0.0")
-        meant[web, "tidewire", "2.0.0-rc.1", "NJV-2025-9001"] = "open"
+        self.advise("NJV-2025-0301", "npm", "tidewire", "introduced=1.0.0 fixed=2.0.0")
+        meant[web, "tidewire", "2.0.0-rc.1", "NJV-2025-0301"] = "open"
         targets[web, "tidewire", "2.0.0-rc.1"] = "2.0.0"
         # Numeric identifiers of pre-releases are numbers.
         self.plant(web, "npm", "mossgate", "3.0.0-beta.2", "3.0.0-beta.2 3.0.0-beta.11 3.0.0")
-        self.advise("NJV-2025-9002", "npm", "mossgate", "introduced=0 fixed=3.0.0-beta.11")
+        self.advise("NJV-2025-0302", "npm", "mossgate", "introduced=0 fixed=3.0.0-beta.11")
         targets[web, "mossgate", "3.0.0-beta.2"] = "3.0.0-beta.11"
         # A package installed under another package's name.
         self.plant(web, "npm", "fastline-fork", "1.2.0", "1.1.0 1.2.0 1.3.0", path="node_modules/fastline",
                    name="fastline-fork")  # fmt: skip
         self.npm[web][""]["dependencies"]["fastline"] = "npm:fastline-fork@~1.2.0"
-        self.advise("NJV-2025-9003", "npm", "fastline", "introduced=0 fixed=9.0.0")
-        self.advise("NJV-2025-9004", "npm", "fastline-fork", "introduced=1.2.0 fixed=1.3.0")
-        meant[web, "fastline-fork", "1.2.0", "NJV-2025-9003"] = None
-        meant[web, "fastline-fork", "1.2.0", "NJV-2025-9004"] = "open"
+        self.advise("NJV-2025-0303", "npm", "fastline", "introduced=0 fixed=9.0.0")
+        self.advise("NJV-2025-0304", "npm", "fastline-fork", "introduced=1.2.0 fixed=1.3.0")
+        meant[web, "fastline-fork", "1.2.0", "NJV-2025-0303"] = None
+        meant[web, "fastline-fork", "1.2.0", "NJV-2025-0304"] = "open"
         # A void record's aliases join nothing; the lower CVE by number, not by text.
         self.plant(api, "npm", "saltmarsh", "1.0.0", "1.0.0 1.1.0 1.2.0")
-        self.advise("NJV-2025-9005", "npm", "saltmarsh", "introduced=0 fixed=1.1.0",
-                    aliases=["CVE-2025-100234", "CVE-2025-99871"])  # fmt: skip
+        self.advise("NJV-2025-0305", "npm", "saltmarsh", "introduced=0 fixed=1.1.0",
+                    aliases=["CVE-2025-100934", "CVE-2025-99871"])  # fmt: skip
         self.advise(
-            "NJV-2025-9006", "npm", "saltmarsh", "introduced=0 fixed=1.2.0", aliases=["CVE-2025-100999"]
+            "NJV-2025-0306", "npm", "saltmarsh", "introduced=0 fixed=1.2.0", aliases=["CVE-2025-100999"]
         )
-        self.advise("KSA-2025-9007", "npm", "saltmarsh", "introduced=0 fixed=1.1.0",
+        self.advise("KSA-2025-0307", "npm", "saltmarsh", "introduced=0 fixed=1.1.0",
                     aliases=["CVE-2025-99871", "CVE-2025-100999"],
                     withdrawn="2025-08-22T00:00:00Z")  # fmt: skip
         meant[api, "saltmarsh", "1.0.0", "CVE-2025-99871"] = "open"
         meant[api, "saltmarsh", "1.0.0", "CVE-2025-100999"] = "open"
         # Two records that share an alias; our own team's range is the one that counts.
         self.plant(api, "npm", "curlew", "5.1.0", "5.0.0 5.1.0 5.2.0")
-        self.advise("NJV-2025-9008", "npm", "curlew", "introduced=0 fixed=5.2.0", aliases=["CVE-2025-99890"])
-        self.advise("KSA-2025-9009", "npm", "curlew", "introduced=0 fixed=5.1.0", aliases=["CVE-2025-99890"])
+        self.advise("NJV-2025-0308", "npm", "curlew", "introduced=0 fixed=5.2.0", aliases=["CVE-2025-99890"])
+        self.advise("KSA-2025-0309", "npm", "curlew", "introduced=0 fixed=5.1.0", aliases=["CVE-2025-99890"])
         meant[api, "curlew", "5.1.0", "CVE-2025-99890"] = None
         # The later revision by instant is the earlier one by text.
         self.plant(api, "npm", "dunlin", "2.2.0", "2.1.0 2.2.0 2.3.0")
         self.advise(
-            "NJV-2025-9010", "npm", "dunlin", "introduced=0 fixed=2.2.0", modified="2025-08-30T23:30:00-05:00"
+            "NJV-2025-0310", "npm", "dunlin", "introduced=0 fixed=2.2.0", modified="2025-08-30T23:30:00-05:00"
         )
         self.advise(
-            "NJV-2025-9010", "npm", "dunlin", "introduced=0 fixed=2.3.0", modified="2025-08-31T03:00:00+02:00"
+            "NJV-2025-0310", "npm", "dunlin", "introduced=0 fixed=2.3.0", modified="2025-08-31T03:00:00+02:00"
         )
-        meant[api, "dunlin", "2.2.0", "NJV-2025-9010"] = None
+        meant[api, "dunlin", "2.2.0", "NJV-2025-0310"] = None
         # Branches with events out of order, last_affected included.
         self.plant(api, "npm", "knot-tree", "4.1.2", "3.9.0 4.0.0 4.1.2 4.1.3")
-        self.advise("NJV-2025-9011", "npm", "knot-tree",
+        self.advise("NJV-2025-0311", "npm", "knot-tree",
                     "last_affected=4.1.2 introduced=4.1.0 fixed=4.0.5 introduced=0")  # fmt: skip
-        meant[api, "knot-tree", "4.1.2", "NJV-2025-9011"] = "open"
+        meant[api, "knot-tree", "4.1.2", "NJV-2025-0311"] = "open"
         # A fix too young, unless the vulnerability is exploited; yanked fixes; a flaw in the target itself.
         self.plant(web, "npm", "plover", "1.0.0", "1.0.0 1.0.1@2025-09-09 1.0.2@2025-09-08 1.1.0")
-        self.advise("NJV-2025-9012", "npm", "plover", "introduced=0 fixed=1.0.1")
+        self.advise("NJV-2025-0312", "npm", "plover", "introduced=0 fixed=1.0.1")
         targets[web, "plover", "1.0.0"] = "1.0.2"
         self.plant(api, "npm", "pipit", "1.0.0", "1.0.0 1.0.1@2025-09-09 1.0.2@2025-09-08 1.1.0")
-        self.advise("NJV-2025-9013", "npm", "pipit", "introduced=0 fixed=1.0.1", aliases=["CVE-2025-100777"])
+        self.advise("NJV-2025-0313", "npm", "pipit", "introduced=0 fixed=1.0.1", aliases=["CVE-2025-100777"])
         self.exploited.append(("CVE-2025-100777", "2025-09-11"))
         targets[api, "pipit", "1.0.0"] = "1.0.1"
         self.plant(web, "npm", "avocet", "1.0.0", "1.0.0 1.1.0 1.2.0! 1.3.0 1.4.0")
-        self.advise("NJV-2025-9014", "npm", "avocet", "introduced=0 fixed=1.1.0")
-        self.advise("NJV-2025-9015", "npm", "avocet", "introduced=1.0.0 fixed=1.4.0", vector=VECTORS[0])
+        self.advise("NJV-2025-0314", "npm", "avocet", "introduced=0 fixed=1.1.0")
+        self.advise("NJV-2025-0315", "npm", "avocet", "introduced=1.0.0 fixed=1.4.0", vector=VECTORS[0])
         self.state(
-            "NJV-2025-9015", "npm", "avocet", status="not_affected", justification="component_not_present"
+            "NJV-2025-0315", "npm", "avocet", status="not_affected", justification="component_not_present"
         )
         targets[web, "avocet", "1.0.0"] = "1.4.0"
-        meant[web, "avocet", "1.0.0", "NJV-2025-9015"] = "suppressed"
+        meant[web, "avocet", "1.0.0", "NJV-2025-0315"] = "suppressed"
 
         # PEP 440: post releases, development releases, epochs, local versions, rc10 after rc9.
         self.plant(fares, "PyPI", "Sanderling", "1.4", "1.3 1.4 1.4.post1 1.5")
-        self.advise("PYV-2025-9016", "PyPI", "sanderling", "introduced=1.3 fixed=1.4-1")
-        meant[fares, "sanderling", "1.4", "PYV-2025-9016"] = "open"
+        self.advise("PYV-2025-0316", "PyPI", "sanderling", "introduced=1.3 fixed=1.4-1")
+        meant[fares, "sanderling", "1.4", "PYV-2025-0316"] = "open"
         targets[fares, "sanderling", "1.4"] = "1.4.post1"
         self.plant(fares, "PyPI", "turnstone", "1!1.0", "2024.1 2024.5 1!1.0 1!1.1")
-        self.advise("PYV-2025-9017", "PyPI", "turnstone", "introduced=2024.1 fixed=1!1.1")
-        self.advise("PYV-2025-9018", "PyPI", "turnstone", "introduced=0 fixed=2024.5")
-        meant[fares, "turnstone", "1!1.0", "PYV-2025-9017"] = "open"
-        meant[fares, "turnstone", "1!1.0", "PYV-2025-9018"] = None
+        self.advise("PYV-2025-0317", "PyPI", "turnstone", "introduced=2024.1 fixed=1!1.1")
+        self.advise("PYV-2025-0318", "PyPI", "turnstone", "introduced=0 fixed=2024.5")
+        meant[fares, "turnstone", "1!1.0", "PYV-2025-0317"] = "open"
+        meant[fares, "turnstone", "1!1.0", "PYV-2025-0318"] = None
         self.plant(fares, "PyPI", "whimbrel", "3.1+kestrel.2", "3.0 3.1 3.2")
-        self.advise("PYV-2025-9019", "PyPI", "whimbrel", "introduced=0 fixed=3.1")
-        self.advise("PYV-2025-9020", "PyPI", "whimbrel", "introduced=0 last_affected=3.1")
-        meant[fares, "whimbrel", "3.1+kestrel.2", "PYV-2025-9019"] = None
-        meant[fares, "whimbrel", "3.1+kestrel.2", "PYV-2025-9020"] = None
+        self.advise("PYV-2025-0319", "PyPI", "whimbrel", "introduced=0 fixed=3.1")
+        self.advise("PYV-2025-0320", "PyPI", "whimbrel", "introduced=0 last_affected=3.1")
+        meant[fares, "whimbrel", "3.1+kestrel.2", "PYV-2025-0319"] = None
+        meant[fares, "whimbrel", "3.1+kestrel.2", "PYV-2025-0320"] = None
         self.plant(gates, "PyPI", "ring_Ouzel", "2.0.dev3", "1.9 2.0.dev3 2.0a1 2.0rc9 2.0rc10 2.0")
-        self.advise("PYV-2025-9021", "PyPI", "ring-ouzel", "introduced=2.0.dev1 fixed=2.0rc10")
-        meant[gates, "ring-ouzel", "2.0.dev3", "PYV-2025-9021"] = "open"
+        self.advise("PYV-2025-0321", "PyPI", "ring-ouzel", "introduced=2.0.dev1 fixed=2.0rc10")
+        meant[gates, "ring-ouzel", "2.0.dev3", "PYV-2025-0321"] = "open"
         targets[gates, "ring-ouzel", "2.0.dev3"] = "2.0rc10"
         self.plant(gates, "PyPI", "win-console", "1.0", "1.0 1.1", markers='sys_platform == "win32"')
-        self.advise("PYV-2025-9022", "PyPI", "win-console", "introduced=0 fixed=1.1")
-        meant[gates, "win-console", "1.0", "PYV-2025-9022"] = None
+        self.advise("PYV-2025-0322", "PyPI", "win-console", "introduced=0 fixed=1.1")
+        meant[gates, "win-console", "1.0", "PYV-2025-0322"] = None
         self.plant(gates, "PyPI", "ancient-compat", "1.0", "1.0 1.1", markers='python_version >= "3.9"')
-        self.advise("PYV-2025-9023", "PyPI", "ancient-compat", "introduced=0 fixed=1.1")
-        meant[gates, "ancient-compat", "1.0", "PYV-2025-9023"] = "open"
+        self.advise("PYV-2025-0323", "PyPI", "ancient-compat", "introduced=0 fixed=1.1")
+        meant[gates, "ancient-compat", "1.0", "PYV-2025-0323"] = "open"
 
         # Debian: tilde, u10 after u9, source and binary versions, another release, removed packages.
         self.plant(web, "Debian", "heronssl", "1:3.0~rc1-1", "1:3.0~rc1-1 1:3.0-1 1:3.0-1+deb12u1")
-        self.advise("DBV-2025-9024", "Debian", "heronssl", "introduced=0 fixed=1:3.0-1")
+        self.advise("DBV-2025-0324", "Debian", "heronssl", "introduced=0 fixed=1:3.0-1")
         targets[web, "heronssl", "1:3.0~rc1-1"] = "1:3.0-1"
         history = " ".join(["2.36-9", *(f"2.36-9+deb12u{n}" for n in range(1, 12))])
         self.plant(
             web, "Debian", "bitternc", "2.36-9+deb12u9", history, Package="libbitternc6", Source="bitternc"
         )
-        self.advise("DBV-2025-9025", "Debian", "bitternc", "introduced=0 fixed=2.36-9+deb12u10")
+        self.advise("DBV-2025-0325", "Debian", "bitternc", "introduced=0 fixed=2.36-9+deb12u10")
         targets[web, "bitternc", "2.36-9+deb12u9"] = "2.36-9+deb12u10"
         self.plant(web, "Debian", "grebe", "5:9.1-1+b2", "1.8-2 1.8-2+deb12u1", Package="libgrebe3",
                    Source="grebe (1.8-2)")  # fmt: skip
-        self.advise("DBV-2025-9026", "Debian", "grebe", "introduced=0 fixed=1.8-2+deb12u1")
-        meant[web, "grebe", "1.8-2", "DBV-2025-9026"] = "open"
+        self.advise("DBV-2025-0326", "Debian", "grebe", "introduced=0 fixed=1.8-2+deb12u1")
+        meant[web, "grebe", "1.8-2", "DBV-2025-0326"] = "open"
         self.plant(fares, "Debian", "smewdb", "1.0-1", "1.0-1 1.0-1+deb12u1")
         eleven = self.entry("Debian", "smewdb", [{"introduced": "0"}, {"fixed": "1.1-1"}])
         eleven["package"]["ecosystem"] = "Debian:11"
         twelve = self.entry("Debian", "smewdb", [{"introduced": "0"}, {"fixed": "1.0-1"}])
-        self.advise("DBV-2025-9027", "Debian", "smewdb", "introduced=0", affected=[eleven, twelve])
-        meant[fares, "smewdb", "1.0-1", "DBV-2025-9027"] = None
+        self.advise("DBV-2025-0327", "Debian", "smewdb", "introduced=0", affected=[eleven, twelve])
+        meant[fares, "smewdb", "1.0-1", "DBV-2025-0327"] = None
         self.plant(
             fares, "Debian", "pochard", "0.9-1", "0.9-1 0.9-1+deb12u1", Status="deinstall ok config-files"
         )
-        self.advise("DBV-2025-9028", "Debian", "pochard", "introduced=0 fixed=0.9-1+deb12u1")
-        meant[fares, "pochard", "0.9-1", "DBV-2025-9028"] = None
+        self.advise("DBV-2025-0328", "Debian", "pochard", "introduced=0 fixed=0.9-1+deb12u1")
+        meant[fares, "pochard", "0.9-1", "DBV-2025-0328"] = None
 
         # Statements: last day, day too late, reopened, a stranger, an owner elsewhere, a fix of no version.
         unreachable = "vulnerable_code_not_in_execute_path"
@@ -812,25 +812,29 @@ class Estate:
             ]),
             ("same-day-notes", "open", [{"justification": unreachable}]),
         ]  # fmt: skip
-        for number, (case, status, statements) in enumerate(cases, 9040):
-            name = f"wader-{case}"
-            key = f"PYV-2025-{number}"
+        ducks = "wigeon gadwall shoveler pintail eider scoter goldeneye garrot "
+        others = "hobby buzzard harrier kite linnet twite"
+        birds = (ducks + others).split()
+        named = {case: f"{bird}-cache" for (case, *_), bird in zip(cases, birds, strict=True)}
+        for number, (case, status, statements) in enumerate(cases, 340):
+            name = named[case]
+            key = f"PYV-2025-{number:04d}"
             self.plant(fares, "PyPI", name, "1.0", "1.0 1.1", **({"groups": ["dev"]} if number % 3 else {}))
-            self.advise(key, "PyPI", name, "introduced=0 fixed=1.1", aliases=[f"CVE-2025-{number + 91000}"],
+            self.advise(key, "PyPI", name, "introduced=0 fixed=1.1", aliases=[f"CVE-2025-{number + 99700}"],
                         vector=VECTORS[number % 9])  # fmt: skip
             for more in statements:
                 defaults = {"status": "not_affected", "justification": "inline_mitigations_already_exist"}
                 fields = {k: v for k, v in {**defaults, **more}.items() if k != "justification" or v}
                 self.state(key, "PyPI", name, **fields)
-            meant[fares, name, "1.0", f"CVE-2025-{number + 91000}"] = status
-        for name, day, what in (
+            meant[fares, name, "1.0", f"CVE-2025-{number + 99700}"] = status
+        for case, day, what in (
             ("stale-note", "2025-06-16", "unreachable"),
             ("fresh-note", "2025-06-17", "unreachable"),
             ("same-day-notes", "2025-09-01", "reachable"),
             ("same-day-notes", "2025-09-01", "unreachable"),
         ):
-            key = next(f"PYV-2025-{n}" for n, case in enumerate(cases, 9040) if case[0] == name)
-            self.note(fares, "PyPI", f"wader-{name}", "1.0.0", key, what, day)
+            key = f"PYV-2025-{340 + list(named).index(case):04d}"
+            self.note(fares, "PyPI", named[case], "1.0.0", key, what, day)
 
         # Services that pass, or almost; days counted in UTC; a due date that moves over two freezes.
         self.pypi["signal-log"] = []
@@ -838,38 +842,39 @@ class Estate:
         self.plant("signal-log", "PyPI", "brambling", "2.1", "2.0 2.1 2.2")
         self.plant("signal-log", "PyPI", "siskin", "1.0", "0.9 1.0 1.1")
         self.plant("signal-log", "PyPI", "redpoll", "0.7", "0.7 0.8")
-        self.advise("PYV-2025-9060", "PyPI", "brambling", "introduced=0 fixed=2.2",
+        self.advise("PYV-2025-0360", "PyPI", "brambling", "introduced=0 fixed=2.2",
                     aliases=["CVE-2025-100888"], published="2025-04-03T04:00:00+02:00")  # fmt: skip
         self.exploited.append(("CVE-2025-100888", "2025-09-16"))
-        self.advise("PYV-2025-9061", "PyPI", "siskin", "introduced=0 fixed=1.1", vector=VECTORS[0])
-        self.state("PYV-2025-9061", "PyPI", "siskin", status="fixed", versions=["1.0"])
+        self.advise("PYV-2025-0361", "PyPI", "siskin", "introduced=0 fixed=1.1", vector=VECTORS[0])
+        self.state("PYV-2025-0361", "PyPI", "siskin", status="fixed", versions=["1.0"])
         self.plant("yard-display", "npm", "shingle-bar", "6.0.2", "6.0.1 6.0.2 6.0.3")
         self.plant("yard-display", "npm", "groyne", "0.3.1", "0.3.0 0.3.1 0.4.0",
                    dependencies={"shingle-bar": "6.0.2"})  # fmt: skip
         self.npm["yard-display"][""]["dependencies"]["shingle-bar"] = "^6.0.0"
-        self.advise("NJV-2025-9062", "npm", "shingle-bar", "introduced=0 fixed=6.0.3",
+        self.advise("NJV-2025-0362", "npm", "shingle-bar", "introduced=0 fixed=6.0.3",
                     published="2025-06-30T22:00:00-05:00")  # fmt: skip
         self.plant(fares, "PyPI", "dotterel", "1.0", "1.0 1.1")
-        self.advise("PYV-2025-9063", "PyPI", "dotterel", "introduced=0 fixed=1.1", vector=VECTORS[1],
+        self.advise("PYV-2025-0363", "PyPI", "dotterel", "introduced=0 fixed=1.1", vector=VECTORS[1],
                     published="2025-08-06T10:00:00Z")  # fmt: skip
 
-        self.advise("NJV-2025-9064", "npm", "bollard", "introduced=0 fixed=6.2.0",
+        self.advise("NJV-2025-0364", "npm", "bollard", "introduced=0 fixed=6.2.0",
                     published="2025-06-17T12:00:00Z")  # fmt: skip
         self.plant("yard-display", "npm", "bollard", "6.1.0", "6.1.0 6.2.0")
         self.npm["yard-display"][""]["dependencies"]["bollard"] = "^6.0.0"
         # Held back for want of a target alone: the fix is in backports only.
         self.debian["crew-roster"] = []
         self.plant("crew-roster", "Debian", "garganey", "3.1-1", "3.1-1 3.1-1+deb12u1 3.2-1~bpo12+1")
-        self.advise("DBV-2025-9065", "Debian", "garganey", "introduced=0 fixed=3.2-1~bpo12+1",
-                    vector=VECTORS[0], published="2025-09-12T12:00:00Z")  # fmt: skip
+        self.advise("DBV-2025-0365", "Debian", "garganey", "introduced=0 fixed=3.2-1~bpo12+1",
+                    vector=VECTORS[0], published="2025-09-12T12:00:00Z",
+                    modified="2025-09-12T12:00:00Z")  # fmt: skip
         targets["crew-roster", "garganey", "3.1-1"] = None
         # One copy for development only, the other not; P1 goes up to P1 and from there down.
         self.plant(web, "npm", "sandpiper", "1.0.0", "1.0.0 1.1.0", dev=True)
         self.npm[web]["node_modules/tidewire/node_modules/sandpiper"] = {"version": "1.0.0"}
         self.npm[web]["node_modules/tidewire"]["dependencies"] = {"sandpiper": "1.0.0"}
-        self.advise("NJV-2025-9066", "npm", "sandpiper", "introduced=0 fixed=1.1.0")
+        self.advise("NJV-2025-0366", "npm", "sandpiper", "introduced=0 fixed=1.1.0")
         self.plant(api, "npm", "stint", "1.0.0", "1.0.0 1.1.0", dev=True)
-        self.advise("NJV-2025-9067", "npm", "stint", "introduced=0 fixed=1.1.0", vector=VECTORS[0])
+        self.advise("NJV-2025-0367", "npm", "stint", "introduced=0 fixed=1.1.0", vector=VECTORS[0])
         # Dependents that exclude one version, or that ask only on other Pythons.
         self.plant(
             fares, "PyPI", "tide-tables", "2.0", "2.0", dependencies={"sanderling": ">=1.3,!=1.4.post1"}
@@ -882,13 +887,44 @@ class Estate:
         self.plant(api, "PyPI", "merganser-client", "1.6", "1.5 1.6 2.0")
         shared = {"aliases": ["CVE-2025-99895"]}
         self.advise(
-            "NJV-2025-9068", "npm", "merganser", "introduced=0 fixed=2.0.0", vector=VECTORS[4], **shared
+            "NJV-2025-0368", "npm", "merganser", "introduced=0 fixed=2.0.0", vector=VECTORS[4], **shared
         )
-        self.advise("PYV-2025-9069", "PyPI", "merganser_client", "introduced=0 fixed=2.0", vector=VECTORS[3],
+        self.advise("PYV-2025-0369", "PyPI", "merganser_client", "introduced=0 fixed=2.0", vector=VECTORS[3],
                     **shared)  # fmt: skip
-        self.advise("KSA-2025-9070", "npm", "merganser", "introduced=0 fixed=1.5.0", vector=None, **shared)
+        self.advise("KSA-2025-0370", "npm", "merganser", "introduced=0 fixed=1.5.0", vector=None, **shared)
         meant[api, "merganser", "1.6.0", "CVE-2025-99895"] = None
         meant[api, "merganser-client", "1.6", "CVE-2025-99895"] = "open"
+
+        # Withdrawn by its last revision: the one before it does not come back.
+        self.plant(api, "npm", "godwit", "1.0.0", "1.0.0 1.1.0")
+        self.advise("NJV-2025-0371", "npm", "godwit", "introduced=0 fixed=1.1.0")
+        self.advise("NJV-2025-0371", "npm", "godwit", "introduced=0 fixed=1.1.0",
+                    modified="2025-08-25T07:30:00Z", withdrawn="2025-08-25T07:30:00Z")  # fmt: skip
+        meant[api, "godwit", "1.0.0", "NJV-2025-0371"] = None
+        self.quiet("crew-roster", "Debian", 11)
+        self.quiet("signal-log", "PyPI", 8)
+        self.quiet("yard-display", "npm", 9)
+
+    def quiet(self, service: str, ecosystem: str, count: int) -> None:
+        """Install packages of which no advisory speaks."""
+        for first in sorted(self.rng.sample(FIRST, count)):
+            name = {"npm": f"{first}-kit", "PyPI": f"{first}-tools", "Debian": f"{first}util"}[ecosystem]
+            if ecosystem == "npm":
+                self.history(ecosystem, name, self.npm_versions())
+            elif ecosystem == "PyPI":
+                self.history(ecosystem, name, self.pypi_versions())
+            else:
+                self.history(ecosystem, name, *self.debian_versions())
+            k = self.pick(ecosystem, name)
+            version = self.histories[ecosystem, name][k]["version"]
+            if ecosystem == "npm":
+                self.npm[service][f"node_modules/{name}"] = {"version": version}
+                self.npm[service][""]["dependencies"][name] = self.npm_range(name, k)
+            elif ecosystem == "PyPI":
+                row = {"name": name, "version": version, "optional": False, "groups": ["main"]}
+                self.pypi[service].append({**row, "dependencies": {}})
+            else:
+                self.debian[service] += self.binaries(name, version)
 
     # -- all of it -------------------------------------------------------------------------
 
