@@ -1,4 +1,4 @@
-"""The task `suite-desk-clashes` outside Docker: its first state, its service, its checks and the mistakes they catch."""
+"""The task `suite-desk-clashes` outside Docker: data, service, checks and the mistakes they catch."""
 
 import base64
 import importlib.util
@@ -8,14 +8,23 @@ import sqlite3
 import sys
 import threading
 import types
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
 SDC_TASK = Path(__file__).resolve().parents[2] / "tasks" / "suite-desk-clashes"
-DATABASE_CHECKS = (
-    "records journal accepted_calls cleared moved gave_way unchanged written_once notices".split()
-)
+DATABASE_CHECKS = [
+    "records",
+    "journal",
+    "accepted_calls",
+    "cleared",
+    "moved",
+    "gave_way",
+    "unchanged",
+    "written_once",
+    "notices",
+]
 
 
 def load_sdc(relative, name):
@@ -71,7 +80,7 @@ def built(service, tmp_path_factory):
 
 @pytest.fixture
 def desk(built, service, tmp_path, patience):
-    """The service on a fresh database that does without syncs, and with a clock that moves by waiting alone."""
+    """The service on a fresh database without syncs, with a clock that moves by waiting alone."""
     path = tmp_path / "desk.db"
     path.write_bytes(built)
     desk = service.Desk(path, clock=lambda: patience[0])
@@ -143,10 +152,9 @@ STALE = """        record, headers = client.call("GET", f"/bookings/{name}")
 LISTED = """        headers = {"ETag": ""}
         record = listed.get(name) or client.call("GET", f"/bookings/{name}")[0]
 """
-NAMES = """    names = {x["id"] for x in client.pages("bookings")} | {x["booking_id"] for x in client.pages("changes")}
-"""
+NAMES = "    bookings = []\n"
 THERE = "there = [x for x in self.bookings if x.live and x.suite == suite]"
-OFFSET = "moment.replace(tzinfo=tz).astimezone(timezone.utc) for _, tz in self.changes"
+OFFSET = "moment.replace(tzinfo=tz).astimezone(UTC) for _, tz in self.changes"
 BEST = 'key=lambda x: (self.suites[x]["seats"], len(self.suites[x]["features"]), x)'
 GAP = 'gap = timedelta(minutes=self.suites[suite]["turnaround_min"])'
 DUE = "datetime.fromisoformat(due) if due else END_OF_TIME"
@@ -163,6 +171,46 @@ RANK = """            0 if self.locked else 1,
 """
 
 REFUSALS_IGNORED = ("raise SystemExit(f", 'return {"version": 0}, {} or print(f')
+
+SEND = "            status, found, answer = self.send(method, target, headers, data)\n"
+NEW_KEYS = f"""            headers["Idempotency-Key"] = uuid.uuid4().hex
+{SEND}
+            if status == 412:
+                return self.call("GET", target)
+"""
+WALL = (
+    "class Plan:",
+    "def wall(x, moment):\n    return x.site.local(moment).replace(tzinfo=None)\n\n\nclass Plan:",
+)
+COUNT = "    count, length = Counter(), Counter()\n"
+TELL_ALL = f"""    for x in plan.open():
+        body = {{"booking_id": x.id, "booking_version": x.record["version"], "kind": "moved"}}
+        body |= {{"recipient": "", "suite_id": None, "local_start": ""}}
+        if not x.reason:
+            client.call("POST", "/notices", body=body)
+{COUNT}"""
+TELL = "    notice = {\n"
+BACK_AGAIN = f"""    for again in ({{"suite_id": booking.record["suite_id"]}}, change) if moved else ():
+        tag = {{"If-Match": client.call("GET", f"/bookings/{{booking.id}}")[1]["ETag"]}}
+        body = {{**again, "reason": booking.reason}}
+        changed, _ = client.call("PATCH", f"/bookings/{{booking.id}}", tag, body)
+{TELL}"""
+CHANGE = """client.call(
+        "PATCH", f"/bookings/{booking.id}", {"If-Match": booking.etag}, {**change, "reason": booking.reason}
+    )
+    action"""
+HOLDS = "        for x in self.open():\n            hold"
+LAST = '                    self.release(x, "duplicate")\n'
+LATE = f"""{LAST}
+        for x in self.open():
+            late(x)
+"""
+UNFIT = """            record = self.suites[home]
+            unfit = any(
+                not set(x.record["needs"]) <= set(record["features"]) or x.record["crew"] > record["seats"]
+                for x in unit
+            )
+            if unfit or outage or any("""
 
 # A careless solution each: how the oracle's source becomes it, checks that must fail.
 CARELESS = {
@@ -228,23 +276,10 @@ CARELESS = {
         ],
         {"report_clashes"},
     ),
-    "new key for each attempt": (
-        [
-            (
-                "            status, found, answer = self.send(",
-                '            headers = {**headers, "Idempotency-Key": uuid.uuid4().hex}\n'
-                "            status, found, answer = self.send(",
-            ),
-            (
-                "                case 503:\n",
-                "                case 503 | 412:\n                    if status == 412: return answer | {'version': int(self.send('GET', target, {}, b'')[2]['version'])}, found\n",
-            ),
-        ],
-        {"notices"},
-    ),
+    "new key for each attempt": ([(SEND, NEW_KEYS)], {"notices"}),
     "floating times taken for UTC": (
         [
-            (OFFSET, "moment.replace(tzinfo=timezone.utc) for _ in (1,)"),
+            (OFFSET, "moment.replace(tzinfo=UTC) for _ in (1,)"),
             ("if self.local(x).replace(tzinfo=None) == moment", ""),
         ],
         {"report_clashes", "report_suites"},
@@ -277,12 +312,7 @@ CARELESS = {
         {"report_clashes"},
     ),
     "length on the clock": (
-        [
-            (
-                "(x.end - x.start) // timedelta(minutes=1)",
-                "(x.site.local(x.end).replace(tzinfo=None) - x.site.local(x.start).replace(tzinfo=None)) // timedelta(minutes=1)",
-            )
-        ],
+        [("(x.end - x.start) // timedelta", "(wall(x, x.end) - wall(x, x.start)) // timedelta"), WALL],
         {"report_suites"},
     ),
     "notice in UTC": (
@@ -362,17 +392,7 @@ CARELESS = {
         {"cleared"},
     ),
     "duplicates before holds": (
-        [
-            ("        for x in self.open():\n            hold", "        def late(x):\n            hold"),
-            (
-                f'            if {EXPIRED}:\n                self.release(x, "pencil_expired")',
-                f'            if {EXPIRED}:\n                self.release(x, "pencil_expired")',
-            ),
-            (
-                '                    self.release(x, "duplicate")\n',
-                '                    self.release(x, "duplicate")\n        for x in self.open():\n            late(x)\n',
-            ),
-        ],
+        [(HOLDS, "        def late(x):\n            hold"), (LAST, LATE)],
         {"unchanged", "written_once"},
     ),
     "no turnaround": ([(GAP, "gap = timedelta()")], {"report_clashes", "moved"}),
@@ -422,13 +442,9 @@ CARELESS = {
     "outages without an end skipped": (
         [
             (
-                "            for site in [sites",
-                '            for suite in [{**suite, "outages": [x for x in suite["outages"] if x["ends_at"]]}]\n            for site in [sites',
-            ),
-            (
                 '                for x in suite["outages"]\n',
-                '                for x in suite["outages"] if x["ends_at"]\n',
-            ),
+                '                for x in suite["outages"]\n                if x["ends_at"]\n',
+            )
         ],
         {"gave_way"},
     ),
@@ -492,15 +508,7 @@ CARELESS = {
         {"gave_way"},
     ),
     "one seat to spare": ([(FITS, FITS.replace('x.record["crew"] <=', 'x.record["crew"] <'))], {"moved"}),
-    "unfit suites left": (
-        [
-            (
-                "if outage or any(",
-                'if not set(unit[0].record["needs"]) <= set(self.suites[home]["features"]) or unit[0].record["crew"] > self.suites[home]["seats"] or outage or any(',
-            )
-        ],
-        {"unchanged"},
-    ),
+    "unfit suites left": ([("            if outage or any(", UNFIT)], {"unchanged"}),
     "other sites taken": (
         [('if x != home and suite["site_id"] == site]', "if x != home]"), REFUSALS_IGNORED],
         {"moved"},
@@ -532,25 +540,9 @@ CARELESS = {
     "back at this moment, still away": ([(AWAY, AWAY.replace("<= now <", "<= now <="))], {"notices"}),
     "away from this moment, still there": ([(AWAY, AWAY.replace("<= now <", "< now <"))], {"notices"}),
     "absence compared as text": ([(AWAY, "if away and away <= now.isoformat() < back:")], {"notices"}),
-    "notices for all bookings": (
-        [
-            (
-                "plan.bookings if x.reason and (",
-                "plan.bookings if x.in_period and x.live and not x.reason and client.call('POST', '/notices', body={'booking_id': x.id, 'booking_version': x.record['version'], 'kind': 'moved', 'recipient': 'a@b', 'suite_id': None, 'local_start': ''}) and False or x.reason and (",
-            )
-        ],
-        {"notices"},
-    ),
+    "notices for all bookings": ([(COUNT, TELL_ALL)], {"notices"}),
     "no notices": ([('    client.call("POST", "/notices", body=notice)\n', "")], {"notices"}),
-    "every booking written": (
-        [
-            (
-                "    notice = {\n",
-                '    if moved: client.call("PATCH", f"/bookings/{booking.id}", {"If-Match": client.call("GET", f"/bookings/{booking.id}")[1]["ETag"]}, {"suite_id": booking.record["suite_id"], "reason": "clash"}) and client.call("PATCH", f"/bookings/{booking.id}", {"If-Match": client.call("GET", f"/bookings/{booking.id}")[1]["ETag"]}, {**change, "reason": booking.reason})\n    changed = client.call("GET", f"/bookings/{booking.id}")[0]\n    notice = {\n',
-            )
-        ],
-        {"written_once", "notices"},
-    ),
+    "there and back again": ([(TELL, BACK_AGAIN)], {"written_once"}),
     "clashes taken at the start": (
         [
             (
@@ -562,12 +554,7 @@ CARELESS = {
     ),
     "clashes outside the period": ([("(x.in_period or y.in_period) and ", "")], {"report_clashes"}),
     "nothing changed, only reported": (
-        [
-            (
-                'changed, _ = client.call(\n        "PATCH"',
-                'changed, _ = client.call("GET", f"/bookings/{booking.id}") if True else client.call(\n        "PATCH"',
-            )
-        ],
+        [(CHANGE, 'client.call("GET", f"/bookings/{booking.id}")\n    action')],
         {"cleared", "moved", "gave_way", "written_once"},
     ),
 }
@@ -629,7 +616,8 @@ TAMPERED = {
     "a notice removed": (write_sql("DELETE FROM notices WHERE id = 2"), "notices"),
     "a notice added": (
         write_sql(
-            "INSERT INTO notices SELECT 999, booking_id, booking_version, kind, recipient, suite_id, local_start FROM notices WHERE id = 1"
+            "INSERT INTO notices SELECT 999, booking_id, booking_version, kind, recipient, suite_id, local_start "
+            "FROM notices WHERE id = 1"
         ),
         "accepted_calls",
     ),
@@ -774,8 +762,8 @@ def replace_table(path):
     """Put a view in the place of a table."""
     database = sqlite3.connect(path)
     database.executescript(
-        "DROP TABLE replies; CREATE VIEW replies AS WITH RECURSIVE r(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM r) "
-        "SELECT x, x, x, x, x FROM r"
+        "DROP TABLE replies; CREATE VIEW replies AS WITH RECURSIVE r(x) AS "
+        "(SELECT 1 UNION ALL SELECT x + 1 FROM r) SELECT x, x, x, x, x FROM r"
     )
     database.close()
 
@@ -866,7 +854,7 @@ def test_other_json_is_refused_in_words(top, verifier):
 
 
 def test_write_cut_short_is_rolled_back(verifier, right, solved, tmp_path):
-    """A service killed in the middle of a write leaves a rollback journal, and the verifier reads the state before."""
+    """Of a service killed in the middle of a write, the verifier reads the state before the write."""
     work, left = tmp_path / "work.db", tmp_path / "desk.db"
     work.write_bytes(solved[0])
     database = sqlite3.connect(work, isolation_level=None)
@@ -920,7 +908,7 @@ def test_writes_need_the_tag_of_now(desk):
 
 
 def test_a_key_counts_once(desk):
-    """The same request under the same key has one effect and one answer; another request under it is refused."""
+    """The same request under the same key has one effect and one answer; another one is refused."""
     booking, tag = live_booking(desk)
     target = f"/bookings/{booking['id']}"
     answers = [
@@ -937,7 +925,7 @@ def test_a_key_counts_once(desk):
 
 def test_the_gateway_loses_answers_not_writes(desk, patience):
     """Among seven writes one is answered 503 though accepted; under its key the answer can be had."""
-    booking, tag = live_booking(desk)
+    booking, _ = live_booking(desk)
     status = []
     for number in range(7):
         patience[0] += 1
@@ -981,6 +969,31 @@ def test_pages_give_every_row_once(desk, patience):
         )
         assert 0 in sizes[:-1]
         assert max(sizes) <= limit
+
+
+def test_filters_look_at_the_listing(desk):
+    """`from` and `to` compare the listed start, without an offset taken for UTC; other filters its text."""
+    first, last = "2025-10-26T01:00:00Z", "2025-10-28T01:00:00Z"
+    _, _, page = ask(desk, "GET", f"/bookings?from={first}&to={last}&state=pencil")
+    starts = [x["starts_at"] if x["starts_at"][16:] else x["starts_at"] + "Z" for x in page["items"]]
+    assert any(x.endswith("Z") for x in starts)
+    assert all(
+        datetime.fromisoformat(first) <= datetime.fromisoformat(x) < datetime.fromisoformat(last)
+        for x in starts
+    )
+    assert {x["state"] for x in page["items"]} == {"pencil"}
+
+
+def test_restore_forgets_what_a_killed_service_left(service, built, tmp_path):
+    """A rollback journal beside the old database does not get into the new one."""
+    path = tmp_path / "desk.db"
+    journal = tmp_path / "desk.db-journal"
+    path.write_bytes(b"old")
+    journal.write_bytes(b"half a write")
+    folder = SDC_TASK / "environment" / "desk"
+    service.build(path, *((folder / name).read_text(encoding="utf-8") for name in ("schema.sql", "seed.sql")))
+    assert path.read_bytes() == built
+    assert [x.name for x in tmp_path.iterdir()] == ["desk.db"]
 
 
 def test_changes_name_all_that_the_listing_has_wrong(desk, patience):
@@ -1054,7 +1067,7 @@ def test_oracle_speaks_to_the_service_over_http(service, verifier, right, desk, 
 
 
 def test_committed_data_is_what_the_generator_writes(generator):
-    """The image's first state and the verifier's are both the generator's output; both have the same schema."""
+    """First state of the image and of the verifier are the generator's output, with the same schema."""
     text = generator.Diary().sql()
     for folder in ("environment/desk", "verifier/pristine"):
         assert (SDC_TASK / folder / "seed.sql").read_text(encoding="utf-8") == text
@@ -1066,7 +1079,7 @@ def test_committed_data_is_what_the_generator_writes(generator):
 
 
 def test_policy_settles_every_case(generator, right):
-    """The cases that the policy leaves to the data don't occur: blocks in two suites or clashing with themselves."""
+    """What the policy leaves open does not occur: blocks in two suites, or clashing with themselves."""
     diary = generator.Diary()
     blocks = {}
     for booking in diary.bookings:
@@ -1078,9 +1091,8 @@ def test_policy_settles_every_case(generator, right):
         len({x.suite for x in block}) == 1 and len({x.project for x in block}) == 1
         for block in blocks.values()
     )
-    assert not [
-        pair for pair in right.report["clashes"] if by_id[pair[0]].block == by_id[pair[1]].block != None
-    ]  # noqa: E711
+    pairs = [{by_id[name].block or name for name in pair} for pair in right.report["clashes"]]
+    assert all(len(pair) == 2 for pair in pairs)
     assert all(x.start < x.end for x in diary.bookings)
 
 

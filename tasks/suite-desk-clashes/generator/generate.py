@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Write the first state of the desk, from one seed: `python3 generator/generate.py`.
 
-Houses, people, projects and bookings are invented. Most of the diary is drawn at random; `Diary.planted` adds the cases
-that the policy's finer points are about. Nothing here reaches the image: the build context is `environment/`.
+Houses, people, projects and bookings are invented. Most of the diary is drawn at random; `Diary.planted` adds
+the cases that the policy's finer points are about. Nothing here reaches the image, whose build context is
+`environment/`.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import hashlib
 import json
 import random
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 SEED = 20251020
@@ -58,17 +59,82 @@ OUTAGES = {
     ),
     "TOR-2": (("2025-10-28T06:00", "2025-10-30T06:00"),),
 }
-FIRST = "Ada Bram Chiara Dov Esme Farid Greta Hugo Imani Jonas Kaya Lior Mira Nils Oona Piet Quinn Rosa Sami Tess".split()
-LAST = (
-    "Abara Bellweather Castellan Dorn Ekholm Farrow Grünberg Halloran Ivers Jelinek Kestrel Lindgren Moreau Nakata "
-    "Okafor Pell Quist Rahimi Sandoval Thorne"
-).split()
-TITLES = (
-    "Salt Line|The Cartographers|Nine Quiet Rooms|Harbour Radio|Under Glass|Weather Children|Low Tide Road|Paper Kings|"
-    "Second Winter|A Field Guide to Leaving|Ironbridge|Tender Machines|The Long Aisle|Moth Hour|Copper Street|"
-    "Orchard Nights|Blue Ledger|Night Ferry|Small Republics|Kestrel Point|Glasshouse Four|The Understudies|Fault Lines|"
-    "Summer Parliament|Eleven Bridges|North of Nothing|The Lamplighters|Half a Kingdom|Static|Open Water"
-).split("|")
+FIRST = [
+    "Ada",
+    "Bram",
+    "Chiara",
+    "Dov",
+    "Esme",
+    "Farid",
+    "Greta",
+    "Hugo",
+    "Imani",
+    "Jonas",
+    "Kaya",
+    "Lior",
+    "Mira",
+    "Nils",
+    "Oona",
+    "Piet",
+    "Quinn",
+    "Rosa",
+    "Sami",
+    "Tess",
+]
+LAST = [
+    "Abara",
+    "Bellweather",
+    "Castellan",
+    "Dorn",
+    "Ekholm",
+    "Farrow",
+    "Grünberg",
+    "Halloran",
+    "Ivers",
+    "Jelinek",
+    "Kestrel",
+    "Lindgren",
+    "Moreau",
+    "Nakata",
+    "Okafor",
+    "Pell",
+    "Quist",
+    "Rahimi",
+    "Sandoval",
+    "Thorne",
+]
+TITLES = [
+    "Salt Line",
+    "The Cartographers",
+    "Nine Quiet Rooms",
+    "Harbour Radio",
+    "Under Glass",
+    "Weather Children",
+    "Low Tide Road",
+    "Paper Kings",
+    "Second Winter",
+    "A Field Guide to Leaving",
+    "Ironbridge",
+    "Tender Machines",
+    "The Long Aisle",
+    "Moth Hour",
+    "Copper Street",
+    "Orchard Nights",
+    "Blue Ledger",
+    "Night Ferry",
+    "Small Republics",
+    "Kestrel Point",
+    "Glasshouse Four",
+    "The Understudies",
+    "Fault Lines",
+    "Summer Parliament",
+    "Eleven Bridges",
+    "North of Nothing",
+    "The Lamplighters",
+    "Half a Kingdom",
+    "Static",
+    "Open Water",
+]
 CLIENTS = (
     "Marlow & Finch",
     "Studio Nordkap",
@@ -89,7 +155,7 @@ def iso(moment: datetime, hours: float | None) -> str:
 
 def parse(text: str) -> datetime:
     """Read a time with an offset."""
-    return datetime.fromisoformat(text).astimezone(timezone.utc)
+    return datetime.fromisoformat(text).astimezone(UTC)
 
 
 def offset(site: str, moment: datetime) -> int:
@@ -103,7 +169,7 @@ def offset(site: str, moment: datetime) -> int:
 
 def local(site: str, text: str) -> datetime:
     """Read `MM-DD HH:MM` of 2025 in local time, the first of two where the clocks pass it twice."""
-    wall = datetime.strptime(f"2025-{text}", "%Y-%m-%d %H:%M").replace(tzinfo=timezone.utc)
+    wall = datetime.strptime(f"2025-{text}", "%Y-%m-%d %H:%M").replace(tzinfo=UTC)
     known = {STANDARD[site], *(new for _, new in CHANGES[site])}
     found = [wall - timedelta(hours=hours) for hours in sorted(known, reverse=True)]
     return next(moment for moment in found if moment + timedelta(hours=offset(site, moment)) == wall)
@@ -221,7 +287,7 @@ class Diary:
         """Projects with deadlines, some without."""
         self.projects = []
         for number, title in enumerate(TITLES, 1):
-            day = datetime(2025, 10, 28, tzinfo=timezone.utc) + timedelta(days=self.random.randrange(40))
+            day = datetime(2025, 10, 28, tzinfo=UTC) + timedelta(days=self.random.randrange(40))
             due = iso(
                 day + timedelta(hours=self.random.randrange(24)), self.random.choice((None, -4, 1, 2, 9))
             )
@@ -483,7 +549,7 @@ class Diary:
         pick = self.random
         for suite, (kinds, features, seats, gap) in self.suites.items():
             moment = local(suite[:3], "10-18 09:00")
-            while moment < datetime(2025, 11, 5, tzinfo=timezone.utc):
+            while moment < datetime(2025, 11, 5, tzinfo=UTC):
                 hour = (moment + timedelta(hours=offset(suite[:3], moment))).hour
                 length = pick.randrange(4, 17) * HALF
                 if pick.random() < 0.19 and (7 <= hour <= 19 or pick.random() < 0.2):
@@ -511,7 +577,7 @@ class Diary:
         pencil = pick.random() < 0.35
         hold = None
         if pencil and pick.random() < 0.8:
-            day = datetime(2025, 10, 13, tzinfo=timezone.utc) + HALF * pick.randrange(48 * 40)
+            day = datetime(2025, 10, 13, tzinfo=UTC) + HALF * pick.randrange(48 * 40)
             hold = iso(day, pick.choice((None, 0, 1, 2, -4)))
         booking = Booking(
             suite=suite,
@@ -551,16 +617,16 @@ class Diary:
             self.bookings.append(Booking(**values))
 
     def imported(self) -> None:
-        """What the other houses' calendars brought: bookings on top of bookings, deleted and released ones."""
+        """What the other houses' calendars brought: bookings on top of others, deleted and released ones."""
         pick = self.random
-        own = [x for x in self.bookings[self.plants :]]
+        own = list(self.bookings[self.plants :])
         for number in range(52):
             under = pick.choice(own)
             start = under.start + HALF * pick.randrange(-5, 9)
             kinds, features, seats, _ = self.suites[under.suite]
             made = self.draw(under.suite, kinds, features, seats, start, start + HALF * pick.randrange(3, 14))
             if made and number % 7 == 3:
-                made.deleted = iso(datetime(2025, 10, 2, 9, tzinfo=timezone.utc) + HALF * number, 2)
+                made.deleted = iso(datetime(2025, 10, 2, 9, tzinfo=UTC) + HALF * number, 2)
             if made and number % 7 == 5:
                 made.state, made.reason = pick.choice((("released", "clash"), ("waitlisted", "outage")))
                 made.hold = None
@@ -571,7 +637,7 @@ class Diary:
         order = pick.sample(self.bookings, len(self.bookings))
         for number, booking in enumerate(order):
             booking.id = f"BK-{20114 + number * 3 + pick.randrange(3)}"
-            day = datetime(2025, 5, 5, 8, tzinfo=timezone.utc) + HALF * pick.randrange(48 * 150)
+            day = datetime(2025, 5, 5, 8, tzinfo=UTC) + HALF * pick.randrange(48 * 150)
             booking.created = booking.created or iso(day, pick.choice((None, 1, 2, -4)))
             booking.version = pick.choice((1, 1, 1, 2, 2, 3, 5))
             booking.style = booking.style or pick.choice(
@@ -584,7 +650,7 @@ class Diary:
         order_of_making = list(self.bookings)
         self.bookings.sort(key=lambda x: x.id)
         self.journal: list[tuple[str, int, dict[str, object]]] = []
-        # What changed since the listing was written. What changes a decision for good spares the planted cases.
+        # What changed since the listing was written. Planted cases are spared where it would undo them.
         calm = [
             x for x in self.bookings if x.state in ("confirmed", "pencil") and not x.deleted and not x.block
         ]
@@ -622,9 +688,7 @@ class Diary:
             self.lag(booking, {"state": "released", "reason": "clash"}, {"state": was, "reason": None})
         for booking in made:
             booking.version, booking.then = 1, None
-            booking.created = iso(
-                datetime(2025, 10, 17, 6, tzinfo=timezone.utc) + HALF * pick.randrange(8), 2
-            )
+            booking.created = iso(datetime(2025, 10, 17, 6, tzinfo=UTC) + HALF * pick.randrange(8), 2)
             self.journal.append((booking.id, 1, {"created_at": booking.created}))
         head, tail = self.journal[: self.listing_seq], self.journal[self.listing_seq :]
         pick.shuffle(tail)

@@ -9,15 +9,17 @@ import json
 import time
 import uuid
 from collections import Counter, defaultdict
-from collections.abc import Iterator
-from datetime import date, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 PERIOD = (date(2025, 10, 20), date(2025, 11, 2))
 OCCUPIES = ("confirmed", "pencil")
-END_OF_TIME = datetime.max.replace(tzinfo=timezone.utc)
+END_OF_TIME = datetime.max.replace(tzinfo=UTC)
 Json = dict[str, Any]
 
 
@@ -91,9 +93,9 @@ class Site:
         """Read a time as an instant; without an offset it is local."""
         moment = datetime.fromisoformat(text)
         if moment.tzinfo is None:
-            readings = [moment.replace(tzinfo=tz).astimezone(timezone.utc) for _, tz in self.changes]
+            readings = [moment.replace(tzinfo=tz).astimezone(UTC) for _, tz in self.changes]
             moment = min(x for x in readings if self.local(x).replace(tzinfo=None) == moment)
-        return moment.astimezone(timezone.utc)
+        return moment.astimezone(UTC)
 
 
 class Booking:

@@ -1,4 +1,4 @@
-"""Checks of the desk's database and of `/app/report.json` against what `truth.py` concludes from `pristine/`."""
+"""Checks of the desk's database and of `/app/report.json` against what `truth.py` makes of `pristine/`."""
 
 from __future__ import annotations
 
@@ -30,10 +30,24 @@ _spec.loader.exec_module(truth)
 
 # Tables that no call changes; the journal of the first state and its bookings are looked at below.
 STILL = ("meta", "sites", "suites", "people", "projects", "listing")
-BOOKING = (
-    "id suite_id project_id kind needs crew starts_at ends_at state hold_until locked block_id created_at deleted_at "
-    "reason version"
-).split()
+BOOKING = [
+    "id",
+    "suite_id",
+    "project_id",
+    "kind",
+    "needs",
+    "crew",
+    "starts_at",
+    "ends_at",
+    "state",
+    "hold_until",
+    "locked",
+    "block_id",
+    "created_at",
+    "deleted_at",
+    "reason",
+    "version",
+]
 NOTICE = ("booking_id", "booking_version", "kind", "recipient", "suite_id", "local_start")
 TEXT = "a string"
 SHAPES = {
@@ -117,8 +131,8 @@ class Left:
 def read_database(path: Path = DATABASE, pristine: Path = HERE / "pristine") -> Left:
     """Return the tables of a copy of the database, or raise `UnusableError`.
 
-    The copy takes the rollback journal along, which lies beside the database when the service was killed in the
-    middle of a write. The schema must be that of the service, so there are no triggers and views to run into.
+    The copy takes the rollback journal along, which lies beside the database when the service was killed in
+    the middle of a write. The schema must be that of the service, so no trigger or view can be run into.
     """
     with tempfile.TemporaryDirectory(prefix="desk") as folder:
         copy = Path(folder) / "desk.db"
@@ -132,7 +146,7 @@ def read_database(path: Path = DATABASE, pristine: Path = HERE / "pristine") -> 
 def read_copy(copy: Path, path: Path, pristine: Path) -> Left:
     """Read the copy of the database left at `path`."""
     first = truth.load(pristine)
-    wanted = {name: sql for name, sql in first.execute("SELECT name, sql FROM sqlite_schema")}
+    wanted = dict(first.execute("SELECT name, sql FROM sqlite_schema"))
     database = sqlite3.connect(copy)
     deadline = time.monotonic() + MAX_SECONDS
     database.set_progress_handler(lambda: time.monotonic() > deadline, 100_000)
@@ -194,7 +208,7 @@ def check_records(left: Left, right: Any) -> list[str]:
 
 
 def check_journal(left: Left, right: Any) -> list[str]:
-    """The journal goes on where it was, without gaps, chained, one new key and one kept answer for each call."""
+    """The journal goes on where it was: no gaps, chained, each call with a new key and the answer kept."""
     before, rows = right.first["journal"], left.tables["journal"]
     if rows[: len(before)] != before:
         return ["the journal of the first state is not as it was"]
@@ -219,7 +233,7 @@ def check_journal(left: Left, right: Any) -> list[str]:
 
 
 def check_accepted_calls(left: Left, right: Any) -> list[str]:
-    """The calls in the journal, made one after the other on the first state, give the bookings and notices found."""
+    """The calls in the journal, made anew on the first state, give the bookings and notices found."""
     bookings = {row[0]: dict(zip(BOOKING, row, strict=True)) for row in right.first["bookings"]}
     sites = {row[0]: row[1] for row in right.first["suites"]}
     notices: list[tuple[Any, ...]] = []
@@ -364,7 +378,7 @@ def check_report_shape(doc: Any) -> list[str]:
     keys = {"desk_time", "clashes", *SHAPES}
     if set(doc) != keys:
         return [
-            f"top-level keys: missing {sorted(keys - set(doc))}, not asked for {show(sorted(set(doc) - keys))}"
+            f"top-level keys: missing {sorted(keys - set(doc))}, too many {show(sorted(set(doc) - keys))}"
         ]
     problems = [] if isinstance(doc["desk_time"], str) else ["`desk_time` must be a string"]
     pairs = doc["clashes"]
@@ -507,7 +521,7 @@ def test_gave_way() -> None:
 
 
 def test_unchanged() -> None:
-    """Bookings that the policy does not touch; they are alone no sign of work, so a change must be there too."""
+    """Bookings that the policy does not touch. Alone they show no work: others must have changed."""
     _demand(check_unchanged(_left(), right()))
     assert _left().tables["bookings"] != right().first["bookings"], "no booking was changed at all"
 

@@ -10,8 +10,10 @@ import re
 import sqlite3
 from dataclasses import dataclass, field
 from datetime import date
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 STAMP = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d)(?::00)?(Z|[+-]\d\d:\d\d)?")
 ORIGIN = date(2025, 1, 1).toordinal()

@@ -1,24 +1,26 @@
 #!/usr/bin/env python3
-"""The booking desk's service: `desk.py serve [--port N]` and `desk.py restore`. `docs/API.md` describes it."""
+"""The booking desk's service, as `API.md` describes it: `desk.py serve [--port N]`, `desk.py restore`."""
 
 from __future__ import annotations
 
 import argparse
 import base64
 import binascii
+import contextlib
 import hashlib
 import json
-import os
 import re
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Mapping
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, unquote, urlsplit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
 
 HERE = Path(__file__).resolve().parent
 DATABASE = HERE / "desk.db"
@@ -63,11 +65,13 @@ def build(path: Path, *scripts: str) -> None:
         database.executescript(script)
     database.commit()
     database.close()
-    os.replace(new, path)
+    # What a killed service left half written belongs to the old database.
+    path.with_name(path.name + "-journal").unlink(missing_ok=True)
+    new.replace(path)
     path.chmod(0o666)
 
 
-class Refusal(Exception):
+class RefusalError(Exception):
     """An answer other than 2xx."""
 
     def __init__(self, status: int, error: str, headers: Mapping[str, str] | None = None) -> None:
@@ -87,7 +91,7 @@ class Bucket:
         self.level = min(float(TOKENS), self.level + (now - self.at) * TOKENS)
         self.at = now
         if self.level < cost:
-            raise Refusal(429, "rate limit", {"Retry-After": "1"})
+            raise RefusalError(429, "rate limit", {"Retry-After": "1"})
         self.level -= cost
 
 
@@ -107,7 +111,7 @@ class Desk:
         with self.lock:
             try:
                 return self._answer(method, target, {k.lower(): v for k, v in headers.items()}, body)
-            except Refusal as refusal:
+            except RefusalError as refusal:
                 return refusal.status, refusal.headers, {"error": refusal.error}
 
     def _answer(
@@ -152,7 +156,7 @@ class Desk:
             case "POST", ["notices"]:
                 self.bucket.pay(COSTS["write"])
                 return self._write(method, "notices", headers, body)
-        raise Refusal(404, f"no such resource: {method} {url.path}")
+        raise RefusalError(404, f"no such resource: {method} {url.path}")
 
     # -- reading
 
@@ -168,7 +172,7 @@ class Desk:
     def _one(self, table: str, name: str) -> dict[str, Any]:
         row = self.database.execute(f"SELECT * FROM {table} WHERE id = ?", (name,)).fetchone()
         if row is None:
-            raise Refusal(404, f"no such resource: {table}/{name}")
+            raise RefusalError(404, f"no such resource: {table}/{name}")
         return self._object(row)
 
     def _etag(self, booking: Mapping[str, Any]) -> str:
@@ -189,8 +193,8 @@ class Desk:
         try:
             moment = datetime.fromisoformat(text)
         except ValueError:
-            raise Refusal(422, f"not a time: {text}") from None
-        return moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
+            raise RefusalError(422, f"not a time: {text}") from None
+        return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
     def _page(self, rows: list[Any], query: dict[str, str]) -> tuple[int, dict[str, str], Any]:
         try:
@@ -202,7 +206,7 @@ class Desk:
                 raise ValueError
             size = min(limit, SHARDS[shard])
         except (ValueError, TypeError, IndexError, binascii.Error):
-            raise Refusal(422, "bad `limit` or `cursor`") from None
+            raise RefusalError(422, "bad `limit` or `cursor`") from None
         items, end = rows[start : start + size], start + size
         more = None
         if end < len(rows):
@@ -216,18 +220,18 @@ class Desk:
     ) -> tuple[int, dict[str, str], Any]:
         key = headers.get("idempotency-key", "")
         if not KEY.fullmatch(key):
-            raise Refusal(400, "`Idempotency-Key` of 8 to 64 letters, digits, `_` or `-` is required")
+            raise RefusalError(400, "`Idempotency-Key` of 8 to 64 letters, digits, `_` or `-` is required")
         try:
             wanted = json.loads(body)
-        except ValueError:
-            raise Refusal(400, "the body is not JSON") from None
+        except (ValueError, RecursionError):
+            raise RefusalError(400, "the body is not JSON") from None
         if not isinstance(wanted, dict):
-            raise Refusal(400, "the body is not a JSON object")
+            raise RefusalError(400, "the body is not a JSON object")
         request = compact([method, target, wanted])
         earlier = self.database.execute("SELECT * FROM replies WHERE key = ?", (key,)).fetchone()
         if earlier is not None:
             if earlier["request"] != request:
-                raise Refusal(422, "this `Idempotency-Key` was used for another request")
+                raise RefusalError(422, "this `Idempotency-Key` was used for another request")
             return self._reply(earlier["status"], earlier["etag"], json.loads(earlier["body"]), replayed=True)
         self.database.execute("BEGIN IMMEDIATE")
         try:
@@ -248,9 +252,7 @@ class Desk:
             self.database.execute("ROLLBACK")
             raise
         if seq % 7 == 3:
-            raise Refusal(
-                503, "the gateway had no answer in time; the write may or may not have been accepted"
-            )
+            raise RefusalError(503, "the gateway had no answer in time; the write may have been accepted")
         return self._reply(status, etag, answer, replayed=False)
 
     def _reply(
@@ -265,13 +267,13 @@ class Desk:
         booking = self._one("bookings", name)
         match headers.get("if-match"):
             case None:
-                raise Refusal(428, "`If-Match` is required")
+                raise RefusalError(428, "`If-Match` is required")
             case tag if tag != self._etag(booking):
-                raise Refusal(412, "the booking has another version")
+                raise RefusalError(412, "the booking has another version")
         if booking["deleted_at"] is not None:
-            raise Refusal(410, "the booking is deleted")
+            raise RefusalError(410, "the booking is deleted")
         if wanted.get("reason") not in REASONS:
-            raise Refusal(422, f"`reason` must be one of {', '.join(REASONS)}")
+            raise RefusalError(422, f"`reason` must be one of {', '.join(REASONS)}")
         match sorted(wanted):
             case ["reason", "suite_id"]:
                 here = self._one("suites", booking["suite_id"])
@@ -279,16 +281,18 @@ class Desk:
                     "SELECT site_id FROM suites WHERE id = ?", (str(wanted["suite_id"]),)
                 ).fetchone()
                 if booking["state"] not in NEXT_STATES:
-                    raise Refusal(409, f"a booking that is {booking['state']} can't be moved")
+                    raise RefusalError(409, f"a booking that is {booking['state']} can't be moved")
                 if new is None or new[0] != here["site_id"] or wanted["suite_id"] == here["id"]:
-                    raise Refusal(422, "`suite_id` must be another suite of the same site")
+                    raise RefusalError(422, "`suite_id` must be another suite of the same site")
                 column = "suite_id"
             case ["reason", "state"]:
                 if wanted["state"] not in NEXT_STATES.get(booking["state"], ()):
-                    raise Refusal(409, f"a booking that is {booking['state']} can't become {wanted['state']}")
+                    raise RefusalError(
+                        409, f"a booking that is {booking['state']} can't become {wanted['state']}"
+                    )
                 column = "state"
             case _:
-                raise Refusal(422, "the body must hold `reason` and either `suite_id` or `state`")
+                raise RefusalError(422, "the body must hold `reason` and either `suite_id` or `state`")
         self.database.execute(
             f"UPDATE bookings SET {column} = ?, reason = ?, version = version + 1 WHERE id = ?",
             (wanted[column], wanted["reason"], name),
@@ -298,15 +302,15 @@ class Desk:
 
     def _notice(self, wanted: dict[str, Any]) -> tuple[int, None, dict[str, Any], int]:
         if set(wanted) != set(NOTICE):
-            raise Refusal(422, f"the body must hold exactly {', '.join(NOTICE)}")
+            raise RefusalError(422, f"the body must hold exactly {', '.join(NOTICE)}")
         for name, kind in NOTICE.items():
             if not isinstance(wanted[name], kind) or isinstance(wanted[name], bool):
-                raise Refusal(422, f"`{name}` has the wrong type")
+                raise RefusalError(422, f"`{name}` has the wrong type")
         if wanted["kind"] not in ("moved", "released", "waitlisted"):
-            raise Refusal(422, "`kind` must be moved, released or waitlisted")
+            raise RefusalError(422, "`kind` must be moved, released or waitlisted")
         booking = self._one("bookings", wanted["booking_id"])
         if wanted["booking_version"] != booking["version"]:
-            raise Refusal(409, "`booking_version` is not the version of the booking")
+            raise RefusalError(409, "`booking_version` is not the version of the booking")
         number = self.database.execute(
             "INSERT INTO notices (booking_id, booking_version, kind, recipient, suite_id, local_start) "
             "VALUES (:booking_id, :booking_version, :kind, :recipient, :suite_id, :local_start)",
@@ -357,12 +361,14 @@ def main() -> None:
     if arguments.command == "restore":
         build(DATABASE, (HERE / "schema.sql").read_text(), (HERE / "seed.sql").read_text())
         return
-    with serve(Desk(), arguments.port) as server:
+    try:
+        bound = serve(Desk(), arguments.port)
+    except (OSError, OverflowError) as error:
+        parser.exit(1, f"desk.py: cannot listen on port {arguments.port}: {error}\n")
+    with bound as server:
         print(f"listening on http://127.0.0.1:{arguments.port}", flush=True)
-        try:
+        with contextlib.suppress(KeyboardInterrupt):
             server.serve_forever()
-        except KeyboardInterrupt:
-            pass
 
 
 if __name__ == "__main__":
