@@ -63,6 +63,12 @@ def check(session: nox.Session) -> None:
 
 
 @nox.session(python=False, default=False)
+def fingerprint(session: nox.Session) -> None:
+    """Fingerprint a held-out suite: nox -s fingerprint -- DIR --sealed."""
+    kit(session)
+
+
+@nox.session(python=False, default=False)
 def replay(session: nox.Session) -> None:
     """Run the oracle and a no-op of tasks in Docker: nox -s replay -- [TASK ...]."""
     kit(session)

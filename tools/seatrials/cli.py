@@ -13,6 +13,7 @@ from seatrials.errors import EXIT_INTERRUPTED, SeatrialsError
 COMMANDS: Final = (
     ("new", "make a new task from the template"),
     ("check", "check tasks without running anything"),
+    ("fingerprint", "fingerprint a held-out suite for the overlap gates"),
     ("replay", "run the oracle and a no-op of tasks in Docker"),
     ("shell", "enter a task's container as the model sees it"),
     ("verify", "judge what was done in `seatrials shell`"),

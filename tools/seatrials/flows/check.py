@@ -7,7 +7,9 @@ from pathlib import Path
 from seatrials.rules.cache import default_folder
 from seatrials.rules.changed import touched
 from seatrials.rules.choice import EVERYTHING, Choice
+from seatrials.rules.gates import summarize
 from seatrials.rules.model import Profile, TaskReport
+from seatrials.rules.overlap import FOLDER, load_suites, overlapping
 from seatrials.rules.pool import Options, check_all, processors
 from seatrials.rules.run import CheckReport, report_on
 from seatrials.task.collection import select
@@ -58,8 +60,15 @@ def check(request: Request, watch: Callable[[int, int], None] = lambda _, __: No
         done += 1
         watch(done, len(tasks))
 
+    # Read before the work: a file that is no fingerprint ends the run at once.
+    home = collection.root if collection is not None else Path()
+    suites = load_suites(home / FOLDER) if request.profile == "arena" else ()
     reports = check_all(tasks, options, jobs=request.jobs or processors(), on_task=on_task)
+    if suites:
+        reports = tuple(overlapping(tasks, reports, suites))
     report = report_on(collection, reports, profile=request.profile)
     if shown is not None:
         report = replace(report, tasks=tuple(task for task in report.tasks if task.path in shown))
+    if request.profile == "arena":
+        report = replace(report, gates=summarize(report.tasks, (suite.name for suite in suites)))
     return report.keeping(request.choice.keeps)

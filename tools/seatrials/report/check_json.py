@@ -6,6 +6,7 @@ from typing import Any
 
 from seatrials.findings import SEVERITIES, Finding
 from seatrials.report.plain import plain
+from seatrials.rules.gates import VERSION, GateSummary
 from seatrials.rules.model import TaskReport, Waived
 from seatrials.rules.run import CheckReport
 
@@ -43,6 +44,22 @@ def _summary(report: CheckReport) -> dict[str, Any]:
         "findings": sum(counts.values()),
         "waived": sum(1 for _ in report.waived()),
         "by_severity": {severity: counts[severity] for severity in SEVERITIES},
+        "gates": _gates(report.gates) if report.gates is not None else None,
+    }
+
+
+def _gates(gates: GateSummary) -> dict[str, Any]:
+    return {
+        "version": VERSION,
+        "tasks": gates.tasks,
+        "blocked": gates.blocked,
+        "rejected": gates.rejected,
+        "eligible": gates.eligible,
+        "needs_controls": gates.needs_controls,
+        "review": gates.review,
+        "clean": gates.clean,
+        "by_code": dict(gates.by_code),
+        "held_out_overlap": plain(gates.overlap),
     }
 
 

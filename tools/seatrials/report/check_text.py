@@ -8,6 +8,7 @@ from typing import Final
 from seatrials.findings import SEVERITIES, Finding, Severity
 from seatrials.report.plain import plain
 from seatrials.report.terminal import Terminal
+from seatrials.rules.gates import VERSION, GateSummary
 from seatrials.rules.model import Skip, Waived
 from seatrials.rules.run import CheckReport
 
@@ -78,11 +79,24 @@ def summary_line(report: CheckReport) -> str:
     return f"{_number(len(report.tasks), 'task')} checked, {clean:,} clean: {said}"
 
 
+def gates_line(gates: GateSummary) -> str:
+    """Return the arena's summary in a line; it always says whether held-out suites were compared with."""
+    said = (
+        f"{VERSION}: {gates.blocked:,} blocked + {gates.rejected:,} rejected + {gates.eligible:,} eligible "
+        f"= {_number(gates.tasks, 'task')}"
+    )
+    said += f"; {gates.needs_controls:,} needs_controls, {gates.review:,} review, {gates.clean:,} clean"
+    if gates.by_code:
+        said += f"; by code: {', '.join(f'{code} {number:,}' for code, number in gates.by_code.items())}"
+    return f"{said}; held-out overlap: {plain(gates.overlap)}"
+
+
 def _page(lines: list[str], report: CheckReport, terminal: Terminal) -> str:
     if lines:
         hint = "`seatrials explain CODE` says why and how to fix it"
         lines = [*lines, "", terminal.paint("faint", hint)]
-    return "\n".join([*lines, *terminal.wrapped(summary_line(report), indent=0)]) + "\n"
+    last = [*([gates_line(report.gates)] if report.gates is not None else []), summary_line(report)]
+    return "\n".join([*lines, *(part for line in last for part in terminal.wrapped(line, indent=0))]) + "\n"
 
 
 def _first_look(groups: list[_Group], terminal: Terminal) -> tuple[list[str], int]:

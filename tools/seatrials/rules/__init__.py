@@ -13,6 +13,7 @@ from seatrials.rules import (
     leaks,
     limits,
     oracle,
+    overlap,
     schema,
     scripts,
     structure,
@@ -64,4 +65,4 @@ def by_code(rules: Iterable[Rule]) -> dict[str, Rule]:
     return out
 
 
-RULES_BY_CODE: Final = by_code((*ALL_RULES, *limits.RULES))
+RULES_BY_CODE: Final = by_code((*ALL_RULES, *overlap.RULES, *limits.RULES))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from seatrials.findings import Finding, Severity, at_least
 from seatrials.rules import COLLECTION_RULES, TASK_RULES
+from seatrials.rules.gates import GateSummary
 from seatrials.rules.limits import FAILED, SECONDS, TOO_LONG, OutOfTime, allowance, time_limit
 from seatrials.rules.model import Hit, Profile, Skip, TaskReport, TaskRule, Waived
 from seatrials.rules.settle import Settlement
@@ -26,12 +27,13 @@ _MOST: Final = 100
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CheckReport:
-    """What the rules say of everything they were given."""
+    """What the rules say of everything they were given; `gates` is the arena's summary, where wanted."""
 
     tasks: tuple[TaskReport, ...]
     collection_path: str | None
     collection_findings: tuple[Finding, ...]
     collection_waived: tuple[Waived, ...] = ()
+    gates: GateSummary | None = None
 
     def findings(self) -> Iterator[Finding]:
         """Yield every finding, the collection's last."""

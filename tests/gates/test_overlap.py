@@ -1,0 +1,190 @@
+"""Held-out overlap: what is drawn from tasks, the fingerprint file, and each severity of the guide."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from gates.gate_cases import Case
+
+from seatrials.cli import main
+from seatrials.errors import UsageError
+from seatrials.rules.overlap import (
+    Suite,
+    compare,
+    grams_of,
+    load_suite,
+    overlapping,
+    print_of,
+    written,
+)
+from seatrials.rules.run import check_task
+from seatrials.task.package import TaskPackage
+
+WORDS = " ".join(f"word{number}" for number in range(40))
+ALIEN = " ".join(f"other{number}" for number in range(40))
+
+
+def make(root: Path, name: str, prompt: str, **files: str) -> TaskPackage:
+    """Write a task of a name, with files at paths whose ``__`` stands for a slash."""
+    paths: dict[str, str | None] = {path.replace("__", "/"): text for path, text in files.items()}
+    folder = Case(code="", name="", found=True, files=paths, prompt=prompt).build(root / name)
+    return TaskPackage(folder.rename(folder.parent / name))
+
+
+def suite_of(*tasks: TaskPackage, sealed: bool, evaluated: bool = True) -> Suite:
+    """Return a suite of tasks, all or none of them evaluated."""
+    names = frozenset(task.name for task in tasks) if evaluated else frozenset()
+    return Suite(
+        name="held", sealed=sealed, tasks=tuple(print_of(task) for task in tasks), evaluated=names
+    ).index()
+
+
+def codes(task: TaskPackage, suite: Suite) -> set[str]:
+    """Return the codes of what a task shares with a suite."""
+    return {rule.code for rule, _ in compare(task, [suite])}
+
+
+OWN = {"oracle__solve.sh": "#!/bin/bash\necho mine, and only mine > /app/out.json\n"}
+APART = {
+    **OWN,
+    "verifier__test_outputs.py": "def test_mine():\n    assert open('/app/mine').read() == 'mine'\n",
+    "verifier__test.sh": "#!/bin/bash\npytest /verifier && echo 1 > /logs/verifier/reward.txt\n",
+    "environment__data.csv": "quite,other,columns\n1,2,3\n",
+    "environment__Dockerfile": "FROM debian:bookworm-slim\nRUN echo apart\n",
+}
+
+
+def test_a_gram_is_thirteen_words_without_regard_to_case_and_marks() -> None:
+    """Case and punctuation don't matter, and twelve words have no 13-gram."""
+    assert grams_of("A b, c. d e f g h i j k l M!") == grams_of("a B c d e f g h i j k l m")
+    assert list(grams_of("A b, c. d e f g h i j k l M!").values()) == ["a b c d e f g h i j k l m"]
+    assert len(grams_of("a b c d e f g h i j k l m n")) == 2
+    assert grams_of("a b c d e f g h i j k l") == {}
+
+
+@pytest.mark.parametrize(
+    ("prompt", "sealed", "evaluated", "expected"),
+    [
+        (WORDS, True, True, {"OVL101"}),
+        (WORDS, True, False, {"OVL101"}),
+        (WORDS, False, True, {"OVL101"}),
+        (WORDS, False, False, set[str]()),
+        (f"{ALIEN} {' '.join(WORDS.split()[:13])}", True, True, {"OVL104"}),
+        (f"{ALIEN} {' '.join(WORDS.split()[:13])}", False, True, {"OVL104"}),
+        (f"{ALIEN} {' '.join(WORDS.split()[:13])}", True, False, {"OVL106"}),
+        (f"{ALIEN} {' '.join(WORDS.split()[:12])}", True, True, set[str]()),
+        (ALIEN, True, True, set[str]()),
+    ],
+)
+def test_prompts_by_what_they_share(
+    tmp_path: Path, prompt: str, *, sealed: bool, evaluated: bool, expected: set[str]
+) -> None:
+    """Half a prompt blocks; a 13-gram of an evaluated task rejects, of another sealed one is reviewed."""
+    held = make(tmp_path, "held-task", WORDS)
+    task = make(tmp_path, "mine", prompt, **APART)
+    assert codes(task, suite_of(held, sealed=sealed, evaluated=evaluated)) == expected
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("verifier__test_outputs.py", {"OVL102"}),
+        ("oracle__solve.sh", {"OVL102"}),
+        ("environment__data.csv", {"OVL105"}),
+        ("environment__Dockerfile", {"OVL108"}),
+        ("environment__skills__how.md", {"OVL108"}),
+    ],
+)
+def test_copied_files_by_their_use(tmp_path: Path, path: str, expected: set[str]) -> None:
+    """A held-out grader or solution blocks, data rejects, skills and build files are reviewed."""
+    text = "the very same content of some length\n"
+    held = make(tmp_path, "held-task", WORDS, **{path: text})
+    task = make(tmp_path, "mine", ALIEN, **{**APART, path: text})
+    assert codes(task, suite_of(held, sealed=False)) == expected
+
+
+@pytest.mark.parametrize(
+    ("sealed", "evaluated", "expected"),
+    [
+        (True, True, {"OVL103"}),
+        (True, False, set[str]()),
+        (False, True, {"OVL107"}),
+        (False, False, {"OVL107"}),
+    ],
+)
+def test_names(tmp_path: Path, *, sealed: bool, evaluated: bool, expected: set[str]) -> None:
+    """A name of an evaluated sealed suite blocks, one of a public benchmark is reviewed."""
+    held = make(tmp_path / "held", "same-name", WORDS)
+    task = make(tmp_path / "mine", "same-name", ALIEN, **APART)
+    assert codes(task, suite_of(held, sealed=sealed, evaluated=evaluated)) == expected
+
+
+def test_what_three_public_tasks_share_is_template_text(tmp_path: Path) -> None:
+    """It is compared while two share it or the suite is sealed, and not from three on."""
+    held = [
+        make(tmp_path, f"held-{number}", f"{WORDS} {number} " + ALIEN.replace("other", f"h{number}w"))
+        for number in range(3)
+    ]
+    task = make(tmp_path, "mine", WORDS, **{**APART, "environment__data.csv": "amount\n41.5\n55.75\n"})
+    assert codes(task, suite_of(*held, sealed=False)) == set()
+    assert codes(task, suite_of(*held[:2], sealed=False)) >= {"OVL101", "OVL105"}
+    assert codes(task, suite_of(*held, sealed=True)) >= {"OVL101", "OVL105"}
+
+
+def test_a_file_holds_what_was_written_and_no_text(tmp_path: Path) -> None:
+    """A suite read back is the same, and no word of a prompt stands in the file."""
+    suite = suite_of(make(tmp_path, "held-task", WORDS), sealed=True, evaluated=False)
+    path = tmp_path / "held.json"
+    path.write_text("".join(written(suite)))
+    assert "word1" not in path.read_text()
+    read = load_suite(path)
+    assert read == suite
+    assert json.loads(path.read_text())["evaluated"] == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "[]", "{}", '{"format": "other"}', "[" * 100_000,
+     '{"format": "seatrials fingerprint 1", "suite": "a", "sealed": 1, "evaluated": "all", "tasks": []}',
+     '{"format": "seatrials fingerprint 1", "suite": "a", "sealed": true, "evaluated": "all", "tasks": [3]}',
+     '{"format": "seatrials fingerprint 1", "suite": "a", "sealed": true, "evaluated": "all"}',
+     '{"format": "seatrials fingerprint 1", "sealed": true, "evaluated": "all", "tasks": []}'],
+)  # fmt: skip
+def test_what_is_no_fingerprint_is_said_in_one_line(tmp_path: Path, text: str) -> None:
+    """A damaged file is a usage error that names it."""
+    path = tmp_path / "bad.json"
+    path.write_text(text)
+    with pytest.raises(UsageError, match=r"bad\.json"):
+        load_suite(path)
+
+
+def test_waived_or_not_a_report_keeps_its_other_findings(tmp_path: Path) -> None:
+    """What is shared is added to a task's report, and nothing is without suites."""
+    task = make(tmp_path, "mine", WORDS)
+    report = replace(check_task(task), findings=())
+    suite = suite_of(make(tmp_path, "held-task", WORDS), sealed=True)
+    assert overlapping([task], [report], []) == [report]
+    assert "OVL101" in {finding.code for finding in overlapping([task], [report], [suite])[0].findings}
+
+
+def test_command_writes_what_check_reads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A fingerprint made by the command blocks a copy, also where the check's result was kept before."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    make(tmp_path / "home" / "tasks", "mine", WORDS)
+    (tmp_path / "home" / "tasks" / "mine" / "mine").rename(tmp_path / "home" / "mine")
+    (tmp_path / "home" / "tasks" / "mine").rmdir()
+    (tmp_path / "home" / "mine").rename(tmp_path / "home" / "tasks" / "mine")
+    make(tmp_path, "held-task", WORDS, **APART)
+    monkeypatch.chdir(tmp_path / "home")
+    main(["check", "--format", "json"])
+    before = json.loads(capsys.readouterr().out)["summary"]["gates"]
+    assert (before["blocked"], before["held_out_overlap"]) == (0, "not checked")
+    assert main(["fingerprint", str(tmp_path / "held-task"), "--sealed", "--suite", "held"]) == 0
+    assert main(["fingerprint", str(tmp_path / "held-task"), "--sealed", "--suite", "held"]) == 2
+    capsys.readouterr()
+    assert main(["check", "--format", "json"]) == 1
+    after = json.loads(capsys.readouterr().out)["summary"]["gates"]
+    assert (after["blocked"], after["held_out_overlap"]) == (1, "held")
