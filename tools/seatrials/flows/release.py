@@ -3,16 +3,16 @@
 from pathlib import Path
 
 from seatrials.errors import RefusedError, UsageError
-from seatrials.release.rows import TaskRow
-from seatrials.release.stage import stage
+from seatrials.release.stage import Staged, stage
 from seatrials.rules.run import check
 from seatrials.task.collection import select
 
 
-def release(source: str | None, out: Path, *, title: str | None, force: bool) -> tuple[TaskRow, ...]:
+def release(source: str | None, out: Path, *, title: str | None, force: bool) -> Staged:
     """Stage the collection at `source` (default: here) into `out`.
 
-    Raises RefusedError where check finds an error: the arena would refuse it.
+    Raises RefusedError where check finds an error, which the arena would refuse,
+    and where the scan finds a secret.
     """
     selection = select([source] if source is not None else [])
     collection = selection.collection
