@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 from gates.gate_cases import LEAKED, Case
+from gates.review_cases import REVIEWED
 
 from seatrials.rules.run import check_task
 from seatrials.task.package import TaskPackage
 
-CASES = LEAKED
+CASES = (*LEAKED, *REVIEWED)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.code} {case.name}")

@@ -319,8 +319,7 @@ class _Run:
             case "cat":
                 if not plain:
                     return stdin
-                contents = [self.content(path) for path in plain]
-                return None if None in contents else b"".join(item for item in contents if item is not None)
+                return self.joined(plain)
             case "base64" if any(word in {"-d", "-D", "--decode", "-di"} for word in args):
                 data = self.content(plain[0]) if plain else stdin
                 return _unbase64(data) if data is not None else None
@@ -428,6 +427,15 @@ class _Run:
             return there.read() if there is not None and there.kind == "file" else None
         return file.content
 
+    def joined(self, paths: list[str]) -> bytes | None:
+        out = b""
+        for path in paths:
+            content = self.content(path)
+            if content is None or len(out) + len(content) > MAX_CONTENT:
+                return None
+            out += content
+        return out
+
     def write(self, path: str, content: bytes | None, *, append: bool) -> None:
         where = self.at(path)
         if where.startswith("/dev/") or "$" in where:
@@ -497,7 +505,7 @@ def _printf(args: list[str]) -> bytes:
     if not rest or not spots:
         return _unescaped(form)
     out: list[str] = []
-    for start in range(0, len(rest), spots):
+    for start in range(0, min(len(rest), MAX_CONTENT // len(form)), spots):
         group = iter(rest[start : start + spots])
         out.append(re.sub(r"%[sdifgq]", lambda _: next(group, ""), form))  # noqa: B023 - used at once
     return _unescaped("".join(out))

@@ -21,6 +21,9 @@ MAX_NODES: Final = 100_000
 VERIFIER: Final = "/verifier"
 """What a path that is built on `__file__` starts with."""
 
+MAX_STEPS: Final = 200_000
+"""Expressions that are followed for the constants in them; lists of lists of names grow without end."""
+
 _DEPTH: Final = 12
 _MOST_VALUES: Final = 500
 
@@ -95,10 +98,9 @@ def python_facts(source: bytes, name: str = "test_outputs.py") -> PythonFacts:
     if len(source) > MAX_SOURCE:
         return PythonFacts(parsed=False)
     try:
-        tree = ast.parse(source)
+        return _Module(ast.parse(source), name).facts()
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return PythonFacts(parsed=False)
-    return _Module(tree, name).facts()
 
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -154,6 +156,7 @@ class _Module:
         self.returns: dict[_Function, list[ast.expr]] = {}
         self.origins: dict[tuple[ast.AST, _Scope], str] = {}
         self.texts: dict[tuple[ast.AST, _Scope], str | None] = {}
+        self.left = MAX_STEPS
         self._walk()
 
     def _walk(self) -> None:
@@ -394,7 +397,8 @@ class _Module:
 
     def constants(self, node: ast.AST, scope: _Scope, depth: int = 0) -> list[Value]:
         """Return the constants that an expression is made of; none where it is made of anything else too."""
-        if depth > _DEPTH:
+        self.left -= 1
+        if depth > _DEPTH or self.left < 0:
             return []
         deeper = depth + 1
         match node:
@@ -508,7 +512,8 @@ class _Module:
         return self._kind(above.test, scope) if isinstance(above, ast.If) else "value"
 
     def _kind(self, test: ast.expr, scope: _Scope, depth: int = 0) -> Kind:
-        if depth > _DEPTH:
+        self.left -= 1
+        if depth > _DEPTH or self.left < 0:
             return "value"
         match test:
             case ast.Constant(value=value):

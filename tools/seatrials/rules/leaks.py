@@ -267,7 +267,9 @@ def _holds(text: str, value: Value) -> bool:
 def _holds_field(text: str, name: str) -> bool:
     """Say whether a text has a key of that name: in JSON, YAML, INI, or in the head of a table."""
     quoted = re.escape(name)
-    if re.search(rf"""["']{quoted}["']\s*:|^\s*(?:[-*]\s*)?{quoted}\s*[=:]""", text, re.MULTILINE):
+    if re.search(
+        rf"""["']{quoted}["'][ \t]*:|^[ \t]*(?:[-*][ \t]*)?{quoted}[ \t]*[=:]""", text, re.MULTILINE
+    ):
         return True
     head = text.lstrip().partition("\n")[0]
     return bool(re.search(r"[,;\t|]", head)) and name in {
@@ -373,7 +375,8 @@ def leftovers(task: TaskPackage) -> Iterator[Hit]:
         for source in copy.sources:
             clean = posixpath.normpath(source.text.lstrip("/") or ".")
             top = facts.context_folder + ("" if clean == "." else f"{clean}/")
-            for path in task.listing.junk if source.directory else ():
+            # A folder with nothing else in it is not seen as one.
+            for path in task.listing.junk if source.outcome in {"found", "missing"} else ():
                 below = path.rstrip("/").removeprefix(facts.context_folder)
                 if path.startswith(top) and not facts.context.ignore.excludes(below):
                     message = f"`{copy.instruction.name}` takes `{path}` into the image"

@@ -1,0 +1,62 @@
+"""What is built to keep the gates busy, or to make them fail, ends in a report."""
+
+import pytest
+from gates.gate_cases import CHECKS, HEAD, Case
+
+from seatrials.parse.copies import Context
+from seatrials.parse.dockerfile import parse_dockerfile
+from seatrials.parse.image import MAX_CONTENT, image_of
+from seatrials.parse.pytest import MAX_SOURCE, python_facts
+from seatrials.rules.run import check_task
+from seatrials.task.package import TaskPackage
+
+NAMES = "\n".join(f"n{number} = [{', '.join([f'n{number + 1}'] * 40)}]" for number in range(30))
+BINARY = "\n".join(f"RUN cat {' '.join(['/x'] * 50)} > /x" for _ in range(20))
+
+CRAFTED = {
+    "lists of lists of names": {"verifier/test_outputs.py": f"{NAMES}\n{CHECKS}\n\nassert load() == n0\n"},
+    "nested brackets": {"verifier/test_outputs.py": f"x = {'[' * 5000}{']' * 5000}\n"},
+    "a long sum": {"verifier/test_outputs.py": "x = " + " + ".join(["'/a'"] * 9000) + "\nopen(x)\n"},
+    "a chain of attributes": {"verifier/test_outputs.py": f"x = a{'.b' * 4000}.get('k')\n"},
+    "blank lines": {
+        "environment/Dockerfile": HEAD + "COPY answer.txt /opt/\n",
+        "environment/answer.txt": "\n" * 400_000,
+    },
+    "files that double": {"environment/Dockerfile": f"{HEAD}RUN echo 12345678 > /x\n{BINARY}\n"},
+    "printf of a long form": {
+        "environment/Dockerfile": f"{HEAD}RUN printf '{'y' * 9000}%s' {'z ' * 9000} > /opt/answer.txt\n"
+    },
+    "names that call each other": {"verifier/test_outputs.py": "a = b\nb = a\nopen(a)\nassert a\n"},
+    "functions that call each other": {
+        "verifier/test_outputs.py": "def a():\n    return b()\n\n\ndef b():\n    return a()['x']\n\n"
+        "\nassert a() == 1\n"
+    },
+    "scripts that call each other": {
+        "environment/Dockerfile": f"{HEAD}COPY a.sh b.sh /\nRUN bash /a.sh\n",
+        "environment/a.sh": "bash /b.sh\nbash /b.sh\n",
+        "environment/b.sh": "bash /a.sh\nbash /a.sh\n",
+    },
+}
+
+
+@pytest.mark.parametrize("name", CRAFTED)
+def test_crafted_input_ends_in_a_report(name: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """No rule fails, and none takes all of a task's time."""
+    folder = Case(code="", name=name, found=True, files=CRAFTED[name]).build(
+        tmp_path_factory.mktemp("crafted")
+    )
+    codes = {finding.code for finding in check_task(TaskPackage(folder), limited=True).findings}
+    assert not codes & {"KIT101", "KIT102"}
+
+
+def test_what_is_too_large_is_not_parsed() -> None:
+    """A file beyond the limit has no facts, and says so."""
+    assert not python_facts(b"x = 1\n" * (MAX_SOURCE // 5)).parsed
+    assert python_facts(b"x = 1\n").parsed
+
+
+def test_what_is_written_is_kept_up_to_a_size() -> None:
+    """Of a longer file only the path is known."""
+    source = f"FROM debian\nRUN echo {'x' * 900} > /x\n{BINARY}\n".encode()
+    files = image_of(parse_dockerfile(source), Context(files={})).files
+    assert files["/x"].content is None or len(files["/x"].content) <= MAX_CONTENT
