@@ -23,6 +23,8 @@ def images(engine: FakeEngine) -> Images:
         ("COPY failed: file not found in build context: stat a: file does not exist", "", "task"),
         ("dockerfile parse error line 3: unknown instruction: FORM", "", "task"),
         ("write /var/lib/docker/tmp: no space left on device", "", "machine"),
+        ("failed to create endpoint x on network bridge: could not find bridge docker0", "", "machine"),
+        ('OCI runtime create failed: exec: "make": executable file not found in $PATH', "", "task"),
         ("returned a non-zero code: 100", "Temporary failure resolving 'deb.example'", "machine"),
         ("returned a non-zero code: 1", "SSL: CERTIFICATE_VERIFY_FAILED", "machine"),
         ("returned a non-zero code: 1", "OSError: [Errno 28] No space left on device", "machine"),

@@ -47,6 +47,13 @@ _UNAVAILABLE: Final = re.compile(
 )
 """What the engine says of a base image that it can't fetch."""
 
+_ENGINE: Final = re.compile(
+    r"could not find bridge|failed to create endpoint|failed to set up container networking"
+    r"|error creating overlay mount|failed to start shim|containerd.*(unavailable|not running)",
+    re.IGNORECASE,
+)
+"""What the engine says where it can't even make a build's container."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Built:
@@ -79,6 +86,8 @@ def classify_build(error: BuildFailed, timeout: float) -> Failure:
         return _machine(f"the build ran out of disk space: {text}")
     if _UNAVAILABLE.search(text):
         return _machine(f"an image can't be had: {text}")
+    if _ENGINE.search(text):
+        return _machine(f"the engine could not run the build: {text}")
     if found := _NETWORK.search(error.log[-20_000:]):
         return _machine(f"the build could not reach a server (`{found[0]}`): {text}")
     return _task(f"the build failed: {text}")
