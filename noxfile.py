@@ -98,6 +98,12 @@ def rules(session: nox.Session) -> None:
     kit(session)
 
 
+@nox.session(python=False, default=False)
+def explain(session: nox.Session) -> None:
+    """Explain a finding's code: nox -s explain -- CODE."""
+    kit(session)
+
+
 @nox.session
 def tests(session: nox.Session) -> None:
     """Run the kit's own tests: nox -s tests -- [pytest arguments]."""
