@@ -93,7 +93,7 @@ REVIEWED: Final = (
     passed(
         "LEK106", "ignored", env(env(docker("COPY . /app"), ".pytest_cache/v", X), ".dockerignore", "**/.*\n")
     ),
-    passed("LEK106", "a tool", docker("RUN git clone https://example.org/it.git /opt/it")),
+    passed("LEK106", "a tool", docker("RUN git clone --depth 1 https://example.org/it.git /opt/it")),
     passed(
         "LEK106",
         "history removed",

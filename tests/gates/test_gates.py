@@ -4,13 +4,14 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from gates.beyond_cases import BEYOND
 from gates.gate_cases import LEAKED, Case
 from gates.review_cases import REVIEWED
 
 from seatrials.rules.run import check_task
 from seatrials.task.package import TaskPackage
 
-CASES = (*LEAKED, *REVIEWED)
+CASES = (*LEAKED, *REVIEWED, *BEYOND)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.code} {case.name}")

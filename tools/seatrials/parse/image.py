@@ -396,10 +396,10 @@ class _Run:
 
     def git(self, plain: list[str]) -> None:
         match plain:
-            case ["clone", address]:
-                where = self.at(posixpath.basename(address).removesuffix(".git"))
-            case ["clone", _, folder, *_]:
-                where = self.at(folder)
+            case ["clone", *rest]:
+                # Before the address stand the values of flags, as in `--depth 1`.
+                start = next((at for at, word in enumerate(rest) if "/" in word), 0)
+                where = self.at(_cloned(rest[start:]))
             case ["commit", *_]:
                 where = self.cwd
             case _:
@@ -480,6 +480,17 @@ class _Run:
             for path in taken if moves else ():
                 if path != target:
                     files.pop(path, None)
+
+
+def _cloned(words: list[str]) -> str:
+    """Return the folder that `git clone` makes of an address, or the one that it is given."""
+    match words:
+        case [_, folder, *_]:
+            return folder
+        case [address]:
+            return posixpath.basename(address.rstrip("/")).removesuffix(".git")
+        case _:
+            return "."
 
 
 def _echo(args: list[str]) -> bytes:

@@ -81,7 +81,13 @@ class Written:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PythonFacts:
-    """What one file says. `parsed` is false for what is not Python or too large; `tests` counts its tests."""
+    """What one file says.
+
+    `parsed` is false for what is not Python or too large; `tests` counts its
+    tests; `swallowed` has the lines of assertions whose failure is caught and
+    passed over, `unseeded` those that draw random numbers where nothing in the
+    file sets a seed.
+    """
 
     parsed: bool
     paths: tuple[PathUse, ...] = ()
@@ -89,6 +95,8 @@ class PythonFacts:
     compared: tuple[Compared, ...] = ()
     assertions: tuple[Assertion, ...] = ()
     written: tuple[Written, ...] = ()
+    swallowed: tuple[int, ...] = ()
+    unseeded: tuple[int, ...] = ()
     tests: int = 0
 
 
@@ -138,6 +146,11 @@ _PATHS: Final = frozenset(
 _WRAPPERS: Final = frozenset(
     {"approx", "Decimal", "Fraction", "float", "frozenset", "int", "list", "round", "set", "sorted", "str",
      "tuple"}
+)  # fmt: skip
+_GENERATORS: Final = frozenset({"Generator", "Random", "RandomState", "default_rng"})
+_DRAWS: Final = frozenset(
+    {"choice", "choices", "gauss", "getrandbits", "integers", "normal", "normalvariate", "permutation",
+     "rand", "randint", "randn", "random", "randrange", "sample", "shuffle", "standard_normal", "uniform"}
 )  # fmt: skip
 _CLOSE: Final = frozenset(
     {"isclose", "allclose", "array_equal", "assert_allclose", "assert_array_equal", "assertEqual",
@@ -504,6 +517,40 @@ class _Module:
                 case _:
                     pass
 
+    def _swallowed(self) -> Iterator[int]:
+        for node, _, _ in self.nodes:
+            if isinstance(node, ast.Assert) and self._is_caught(node):
+                yield node.lineno
+
+    def _unseeded(self) -> list[int]:
+        lines: list[int] = []
+        for node, _, _ in self.nodes:
+            if not isinstance(node, ast.Call):
+                continue
+            name = _called(node)
+            if "seed" in name or (name in _GENERATORS and (node.args or node.keywords)):
+                return []
+            match node.func:
+                case ast.Attribute(value=ast.Name(id="random")):
+                    drawn = name in _DRAWS
+                case ast.Attribute(value=ast.Attribute(value=ast.Name(id="np" | "numpy"), attr="random")):
+                    drawn = name in _DRAWS or name in _GENERATORS
+                case _:
+                    drawn = False
+            if drawn:
+                lines.append(node.lineno)
+        return lines
+
+    def _is_caught(self, node: ast.AST) -> bool:
+        """Say whether the nearest `try` around an assertion goes on in silence when it fails."""
+        inner, above = node, self.parents.get(node)
+        while above is not None and not isinstance(above, ast.Try | _Function):
+            inner, above = above, self.parents.get(above)
+        if not isinstance(above, ast.Try) or inner not in above.body:
+            return False
+        handler = next((part for part in above.handlers if _catches_assertions(part)), None)
+        return handler is not None and all(isinstance(part, ast.Pass) for part in handler.body)
+
     def _guard(self, node: ast.AST, scope: _Scope) -> Kind:
         """Return what the condition above a failing statement looks at."""
         above = self.parents.get(node)
@@ -550,8 +597,24 @@ class _Module:
             compared=tuple(dict.fromkeys(self._compared())),
             assertions=tuple(self._assertions()),
             written=tuple(self._written()),
+            swallowed=tuple(self._swallowed()),
+            unseeded=tuple(self._unseeded()),
             tests=sum(name.startswith("test") for name in self.functions),
         )
+
+
+def _catches_assertions(handler: ast.ExceptHandler) -> bool:
+    match handler.type:
+        case None:
+            return True
+        case ast.Name(id=name):
+            return name in {"AssertionError", "BaseException", "Exception"}
+        case ast.Tuple(elts=parts):
+            return any(
+                isinstance(part, ast.Name) and part.id in {"AssertionError", "Exception"} for part in parts
+            )
+        case _:
+            return False
 
 
 def _called(node: ast.Call) -> str:

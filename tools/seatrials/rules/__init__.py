@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from seatrials.rules import (
+    beyond,
     collection,
     controls,
     credit,
@@ -47,11 +48,12 @@ TASK_RULES: Final = tuple(
             *oracle.RULES,
             *leaks.RULES,
             *controls.RULES,
+            *beyond.RULES,
         )
     )
 )
 CREDIT_RULES: Final[tuple[CreditRule, ...]] = (*credit.RULES,)
-COLLECTION_RULES: Final[tuple[CollectionRule, ...]] = (*collection.RULES,)
+COLLECTION_RULES: Final[tuple[CollectionRule, ...]] = (*collection.RULES, *beyond.COLLECTION_RULES)
 ALL_RULES: Final[tuple[Rule, ...]] = (*TASK_RULES, *CREDIT_RULES, *COLLECTION_RULES, *waivers.RULES)
 
 

@@ -1,0 +1,87 @@
+"""Tasks for what the kit asks beyond the arena's gates; as in `gate_cases`."""
+
+from typing import Final
+
+from gates.gate_cases import CHECKS, HEAD, verifier
+from gates.review_cases import checks, found, passed
+
+
+def base(name: str) -> dict[str, str | None]:
+    """Return a task whose image starts from another."""
+    return {"environment/Dockerfile": HEAD.replace("debian:bookworm-slim", name)}
+
+
+VALUE: Final = 'value = Path("/app/out.json").read_text()'
+
+BEYOND: Final = (
+    found(
+        "BYD101",
+        "Exception",
+        checks(VALUE, "try:", "    assert value == '1'", "except Exception:", "    pass"),
+    ),
+    found("BYD101", "bare", checks(VALUE, "try:", "    assert value == '1'", "except:", "    pass")),
+    found(
+        "BYD101",
+        "AssertionError",
+        checks(VALUE, "try:", "    assert value", "except AssertionError:", "    pass"),
+    ),
+    found(
+        "BYD101",
+        "one of several",
+        checks(VALUE, "try:", "    assert value", "except (ValueError, Exception):", "    pass"),
+    ),
+    found(
+        "BYD101",
+        "deeper in the try",
+        checks(
+            VALUE, "try:", "    for x in value:", "        assert x", "except Exception as e:", "    pass"
+        ),
+    ),
+    passed("BYD101", "no try", checks(VALUE, "assert value == '1'")),
+    passed(
+        "BYD101", "another error", checks(VALUE, "try:", "    assert value", "except OSError:", "    pass")
+    ),
+    passed(
+        "BYD101",
+        "fails in the handler",
+        checks(VALUE, "try:", "    assert value", "except Exception:", "    assert False"),
+    ),
+    passed(
+        "BYD101", "raised again", checks(VALUE, "try:", "    assert value", "except Exception:", "    raise")
+    ),
+    passed(
+        "BYD101",
+        "after the try",
+        checks(VALUE, "try:", "    x = int(value)", "except ValueError:", "    pass", "assert value"),
+    ),
+    passed(
+        "BYD101",
+        "in the else",
+        checks(VALUE, "try:", "    int(value)", "except Exception:", "    pass", "else:", "    assert value"),
+    ),
+    found("BYD103", "random", checks("import random", "assert random.random() < 2")),
+    found("BYD103", "a choice", checks("import random", "assert random.choice('ab')")),
+    found("BYD103", "numpy", checks("import numpy as np", "assert np.random.rand(3).size == 3")),
+    found("BYD103", "a generator", checks("import numpy", "assert numpy.random.default_rng()")),
+    found("BYD103", "shuffled", checks("import random", "x = [1]", "random.shuffle(x)", "assert x")),
+    passed("BYD103", "none drawn", {}),
+    passed("BYD103", "a seed", checks("import random", "random.seed(7)", "assert random.random() < 2")),
+    passed("BYD103", "a seeded generator", checks("import random", "assert random.Random(7).random() < 2")),
+    passed(
+        "BYD103", "numpy's seed", checks("import numpy as np", "np.random.seed(1)", "assert np.random.rand()")
+    ),
+    passed(
+        "BYD103", "default_rng(7)", checks("import numpy as np", "assert np.random.default_rng(7).normal()")
+    ),
+    passed("BYD103", "a field of that name", verifier(CHECKS.replace('"mean"', '"random"'))),
+    found("BYD104", "latest", base("debian:latest")),
+    found("BYD104", "no tag", base("debian")),
+    found("BYD104", "of a registry with a port", base("example.org:5000/team/image")),
+    found("BYD104", "with a platform", base("--platform=linux/amd64 ubuntu")),
+    found("BYD104", "of another stage", {"environment/Dockerfile": f"FROM golang AS build\n{HEAD}"}),
+    passed("BYD104", "a version", {}),
+    passed("BYD104", "a digest", base(f"debian@sha256:{'0' * 64}")),
+    passed("BYD104", "a stage", {"environment/Dockerfile": f"FROM debian:12 AS base\n{HEAD}FROM base\n"}),
+    passed("BYD104", "scratch", {"environment/Dockerfile": f"FROM scratch AS empty\n{HEAD}"}),
+    passed("BYD104", "an argument", {"environment/Dockerfile": f"ARG TAG\nFROM debian:$TAG\n{HEAD}"}),
+)

@@ -1,0 +1,104 @@
+"""BYD: what the arena's gates don't look at, and weakens a task. Each can be left out by its code."""
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import combinations
+from pathlib import Path
+from typing import Final
+
+from seatrials.rules.grading import grading, prompt_of
+from seatrials.rules.model import CollectionRule, Hit, TaskReport, TaskRule
+from seatrials.rules.overlap import NEAR_COPY, grams_of
+from seatrials.rules.structure import DOCKERFILE
+from seatrials.task.collection import Collection
+from seatrials.task.package import TaskPackage
+
+_MOST_SHARING: Final = 20
+"""Tasks with one 13-gram from which it is the collection's own template text and tells no pair apart."""
+
+
+def swallowed_assertion(task: TaskPackage) -> Iterator[Hit]:
+    """No failing assertion is passed over.
+
+    Why: an `assert` in a `try` whose `except` only passes can't fail: the
+    test looks like a check and is none.
+
+    Fix: take the assertion out of the `try`, or name the one exception that may be passed over.
+    """
+    for path, facts in grading(task).python:
+        for line in facts.swallowed:
+            yield Hit(
+                path=path, line=line, message="the `except` around this assertion passes over its failure"
+            )
+
+
+def unseeded(task: TaskPackage) -> Iterator[Hit]:
+    """A verifier that draws random numbers sets their seed.
+
+    Why: two trials with the same work can then get different rewards, and a
+    failure can't be repeated.
+
+    Fix: `random.seed(7)`, `numpy.random.default_rng(7)`, or draw the cases
+    once and keep them below `verifier/`.
+    """
+    for path, facts in grading(task).python:
+        for line in facts.unseeded[:1]:
+            yield Hit(
+                path=path, line=line, message="draws random numbers, and nothing in the file sets a seed"
+            )
+
+
+def mutable_base(task: TaskPackage) -> Iterator[Hit]:
+    """The image starts from a tag that says which version it is.
+
+    Why: without a tag, and with `latest`, what is built changes from one day
+    to the next: the oracle that passed may not pass in the run.
+
+    Fix: name a version (`python:3.12-slim`), or a digest (`@sha256:...`).
+    """
+    dockerfile = grading(task).dockerfile
+    names = {stage.name for stage in dockerfile.stages} if dockerfile is not None else set()
+    for stage in dockerfile.stages if dockerfile is not None else ():
+        base = stage.base
+        if not base or "$" in base or "@" in base or base.casefold() in names | {"scratch"}:
+            continue
+        tag = base.rpartition("/")[2].partition(":")[2]
+        if tag in {"", "latest"}:
+            yield Hit(path=DOCKERFILE, line=stage.line, message=f"`FROM {base}` names no version")
+
+
+def near_duplicates(collection: Collection, reports: tuple[TaskReport, ...]) -> Iterator[Hit]:
+    """No two tasks of a collection have nearly the same prompt.
+
+    Why: of two tasks that share half of their word 13-grams the second
+    teaches little, and a model that has seen one has seen both. What more
+    than twenty tasks share is the collection's own template and not counted.
+
+    Fix: make the tasks differ in what is asked, not in names and numbers, or drop one.
+    """
+    del collection
+    names: list[str] = []
+    sizes: list[int] = []
+    by_gram: dict[bytes, list[int]] = {}
+    for number, report in enumerate(reports):
+        grams = grams_of(prompt_of(TaskPackage(Path(report.path))))
+        names.append(report.name)
+        sizes.append(len(grams))
+        for gram in grams:
+            by_gram.setdefault(gram, []).append(number)
+    shared = Counter(
+        pair for tasks in by_gram.values() if len(tasks) <= _MOST_SHARING for pair in combinations(tasks, 2)
+    )
+    for (first, second), number in sorted(shared.items()):
+        share = number / min(sizes[first], sizes[second])
+        if share >= NEAR_COPY:
+            both = f"`{names[first]}` and `{names[second]}`"
+            yield Hit(message=f"{both} share {share:.0%} of the shorter prompt's 13-grams")
+
+
+RULES: Final = (
+    TaskRule("BYD101", "review", swallowed_assertion, profiles=("arena",)),
+    TaskRule("BYD103", "review", unseeded, profiles=("arena",)),
+    TaskRule("BYD104", "review", mutable_base, requires=("STR105", "STR106"), profiles=("arena",)),
+)
+COLLECTION_RULES: Final = (CollectionRule("BYD102", "review", near_duplicates, profiles=("arena",)),)
