@@ -369,11 +369,11 @@ def test_container_ended_from_outside(
     assert "ended from outside" in found.reasons[0]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_signal_leaves_nothing(
     native: Callable[..., Path], tmp_path: Path, engine: engines.DockerEngine, number: int
 ) -> None:
-    """Ctrl-C and SIGTERM end a run at once, with exit code 130 and nothing left."""
+    """Ctrl-C, SIGTERM and a closed terminal end a run at once, with exit code 130 and nothing left."""
     task = native(solve="sleep 120\n")
     child = _start(task, tmp_path)
     _wait_for_container(engine, child.pid)

@@ -1,5 +1,6 @@
 """A whole run, against an engine that is not there."""
 
+import errno
 import io
 import json
 from collections.abc import Callable
@@ -10,7 +11,9 @@ import jsonschema
 import pytest
 from replay_helpers import FakeEngine, FakeRunning, failed_build
 
-from seatrials.replay import runner
+from seatrials.cli import main
+from seatrials.replay import archive, runner
+from seatrials.replay import trial as trial_module
 from seatrials.replay.engine import LABEL, EngineGone, EngineRefused
 from seatrials.replay.model import ReplayReport
 from seatrials.replay.runner import ReplayOptions, replay
@@ -132,6 +135,54 @@ def test_engine_gone_in_a_trial(task: Path, tmp_path: Path) -> None:
     report = run(engine, task, root=tmp_path, jobs=1)
     assert (report.tasks[0].verdict, report.exit_code) == ("inconclusive", 5)
     assert any("stopped answering" in reason for reason in report.tasks[0].reasons)
+
+
+def test_full_disk_of_this_machine(task: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What this machine's disk refuses to keep is noted; the verdict stands all the same."""
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", "trials.jsonl")
+
+    monkeypatch.setattr(Store, "append", full)
+    monkeypatch.setattr(trial_module, "_write_logs", full)
+    report = run(FakeEngine(), task, root=tmp_path)
+    assert (report.tasks[0].verdict, report.exit_code) == ("passing", 0)
+    notes = report.tasks[0].of("oracle")[0].notes
+    assert [note.partition(":")[0] for note in notes] == [
+        "the logs could not be written",
+        "not kept in the store",
+    ]
+
+
+def test_output_that_cannot_be_written_is_one_line(
+    task: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A report for a folder that is not there is told with exit code 2, and the trials stay in the store."""
+    monkeypatch.chdir(tmp_path)
+
+    def pretended(*words: Any) -> ReplayReport:
+        return replay(*words, connect_engine=FakeEngine)
+
+    monkeypatch.setattr(runner, "replay", pretended)
+    place = tmp_path / "no" / "report.json"
+    assert main(["replay", str(task), "--format", "json", "--output", str(place)]) == 2
+    assert f"`{place}` can't be written" in capsys.readouterr().err
+    assert len(Store(tmp_path).load()) == 2
+
+
+@pytest.mark.parametrize("what", ["build", "put"])
+def test_full_disk_where_files_are_gathered(
+    task: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    """A disk that is full where files for the engine are gathered leaves the verdict open, in one reason."""
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(archive, "write_context" if what == "build" else "write_folders", full)
+    report = run(FakeEngine(), task, root=tmp_path)
+    assert (report.tasks[0].verdict, report.exit_code) == ("inconclusive", 5)
+    assert any("No space left on device" in reason for reason in report.tasks[0].reasons)
 
 
 def test_other_tasks_go_on_after_a_failed_build(task: Path, tmp_path: Path, write: Write) -> None:

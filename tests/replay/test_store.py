@@ -36,6 +36,13 @@ def test_row_comes_back_as_it_was(tmp_path: Path) -> None:
     assert (tmp_path / ".seatrials" / ".gitignore").read_text() == "*\n"
 
 
+def test_row_with_unusual_line_ends(tmp_path: Path) -> None:
+    """A log that holds one of Unicode's other line ends does not cost the row."""
+    row = trial(tail=("a\u2028b\x85c\x0cd\re",))
+    Store(tmp_path).append(row)
+    assert Store(tmp_path).load() == [row]
+
+
 @pytest.mark.parametrize("line", ["", "{", "[]", '{"schema": 99}', '{"schema": 1, "task": "a"}'])
 def test_foreign_lines_are_passed_over(tmp_path: Path, line: str) -> None:
     """A half-written line, or one of another version, hides no other row."""

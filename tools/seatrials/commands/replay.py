@@ -6,7 +6,6 @@ A local replay: what it says is not the arena's gate.
 import argparse
 import os
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from io import TextIOWrapper
@@ -91,6 +90,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Replay, print the verdicts, and return the exit code."""
+    from seatrials.commands.output import write
     from seatrials.errors import EXIT_OK
     from seatrials.replay.runner import ReplayOptions
     from seatrials.report.terminal import terminal_of
@@ -116,7 +116,7 @@ def run(args: argparse.Namespace) -> int:
     report = _report(args, selection.tasks, options)
     format_ = args.format
     if args.output is not None:
-        _write(args.output, _rendered(report, format_))
+        write(args.output, [_rendered(report, format_)])
         format_ = "text"
     if isinstance(sys.stdout, TextIOWrapper):
         # A name that the terminal's encoding lacks must not end the report.
@@ -225,15 +225,6 @@ def _repository() -> Path:
     if workspace and Path.cwd().is_relative_to(workspace):
         return Path(workspace)
     return top_level(Path.cwd()) or Path.cwd()
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a file in one move, so that nobody reads half of it."""
-    with tempfile.NamedTemporaryFile(
-        "w", encoding="utf-8", dir=path.parent, prefix=f".{path.name}.", delete=False
-    ) as stream:
-        stream.write(text)
-    Path(stream.name).replace(path)
 
 
 def _positive(word: str) -> int:

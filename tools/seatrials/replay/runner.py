@@ -18,7 +18,7 @@ from seatrials.replay import buildkit, compose
 from seatrials.replay import owner as owners
 from seatrials.replay.engine import Engine, EngineGone, EngineInfo, EngineRefused, connect
 from seatrials.replay.images import Built, Images, environment_key, unmet_needs
-from seatrials.replay.model import Kind, ReplayReport, TaskReplay, Trial
+from seatrials.replay.model import Failure, Kind, ReplayReport, TaskReplay, Trial
 from seatrials.replay.reading import spec_of
 from seatrials.replay.spec import TrialSpec, UnsetVariable, fill_env
 from seatrials.replay.store import Store, attempts, reusable
@@ -144,7 +144,7 @@ def replay(
 
 @contextlib.contextmanager
 def _terminable() -> Iterator[None]:
-    """Let SIGTERM end a run as Ctrl-C does, so that nothing is left behind."""
+    """Let SIGTERM and a terminal that is closed end a run as Ctrl-C does, so that nothing is left."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -152,11 +152,17 @@ def _terminable() -> Iterator[None]:
     def stop(_signum: int, _frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGTERM, stop)
+    before = {
+        number: signal.signal(number, stop)
+        for number in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM))
+        # Under `nohup` a terminal that goes away is to end nothing.
+        if signal.getsignal(number) is not signal.SIG_IGN
+    }
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @dataclass(kw_only=True)
@@ -296,7 +302,11 @@ class _Run:
     def _build(self, item: _Item) -> Built | Trial:
         spec = item.state.spec
         log = self.store.log_dir(spec.name, f"{self.run}-build") / "build.log"
-        return self.images.get(spec, log=log)
+        try:
+            return self.images.get(spec, log=log)
+        except OSError as error:
+            failure = Failure(blame="machine", phase="build", message=_of_disk(error))
+            return Built(image=None, failure=failure)
 
     def _trial(self, item: _Item, kind: Kind) -> Built | Trial:
         state = item.state
@@ -330,7 +340,10 @@ class _Run:
                 else None,
             ),
         )
-        self.store.append(trial)
+        try:
+            self.store.append(trial)
+        except OSError as error:
+            trial = replace(trial, notes=(*trial.notes, f"not kept in the store: {_of_disk(error)}"))
         return trial
 
     def _finish(self, item: _Item, result: Built | Trial) -> None:
@@ -384,6 +397,16 @@ class _Run:
             if all(future.done() for future in self.running):
                 break
             wait(self.running, timeout=_POLL)
+
+
+def _of_disk(error: OSError) -> str:
+    """Say what this machine's own disk refused."""
+    said = error.strerror or str(error)
+    return (
+        f"this machine's disk: `{error.filename}`: {said}"
+        if error.filename
+        else f"this machine's disk: {said}"
+    )
 
 
 def _needs(item: _Item) -> tuple[float, float]:

@@ -53,7 +53,8 @@ class Store:
             text = self.path.read_text(encoding="utf-8", errors="replace")
         except OSError:
             return []
-        return [trial for line in text.splitlines() if (trial := read_row(line)) is not None]
+        # Not `splitlines`: a check's name or a log's end may hold one of Unicode's other line ends.
+        return [trial for line in text.split("\n") if (trial := read_row(line)) is not None]
 
 
 def read_row(line: str) -> Trial | None:

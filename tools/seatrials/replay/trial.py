@@ -187,12 +187,18 @@ def _told(spec: TrialSpec, kind: Kind, rerun: int, room: Room, act: Callable[[_P
         failure = Failure(blame="machine", phase="engine", message=str(error))
     except EngineRefused as error:
         failure = _refused(room.engine, progress.container, error).failure
+    except OSError as error:
+        # A full disk, where files for the container are gathered.
+        failure = Failure(blame="machine", phase="files", message=f"this machine's disk: {error}")
     reward = _final_reward(spec, progress) if failure is None else None
     if progress.oom_kills and (failure is None or failure.blame == "task"):
         # Who is killed and scores 1 all the same was not held back by it.
         harmless = failure is None and (reward == 1 or kind == "noop")
         (progress.notes if harmless else progress.limits).append(_memory_limit(room))
-    _write_logs(room.log_dir, progress.files)
+    try:
+        _write_logs(room.log_dir, progress.files)
+    except OSError as error:
+        progress.notes.append(f"the logs could not be written: {error}")
     in_agent = failure is not None and failure.phase == "agent"
     shown = progress.files.get("agent/oracle.txt" if in_agent else "verifier/test-stdout.txt", b"")
     return Trial(
