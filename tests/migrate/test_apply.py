@@ -51,6 +51,20 @@ def test_nothing_there_is_overwritten(make: Make, tmp_path: Path) -> None:
     assert not (there / "mine").exists()
 
 
+def test_dangling_link_is_something_that_is_there(make: Make, tmp_path: Path) -> None:
+    """A link to nothing is kept like a folder, and by force replaced; what it names is not made."""
+    there = tmp_path / "out/tasks/answer"
+    there.parent.mkdir(parents=True)
+    there.symlink_to(tmp_path / "nowhere")
+    task = TaskPackage(make())
+    assert "is there already" in turn_one(task, Options(out=tmp_path / "out")).problem
+    assert there.is_symlink()
+    assert turn_one(task, Options(out=tmp_path / "out", force=True)).problem == ""
+    assert not there.is_symlink()
+    assert TaskPackage(there).format == "native"
+    assert not (tmp_path / "nowhere").exists()
+
+
 def test_in_place_replaces_the_folder_and_keeps_what_is_no_part_of_the_task(make: Make) -> None:
     """In place the task is native afterwards, and an editor's folder is still there."""
     folder = make({".vscode/settings.json": "{}"})

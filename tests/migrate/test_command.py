@@ -126,6 +126,30 @@ def test_out_onto_the_source_is_refused(
     assert TaskPackage(folder).format == "harbor"
 
 
+def test_an_interrupted_run_is_put_right_where_it_wrote(
+    make: Make, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A task that was away from `--out` when a run was killed is back before anything is written."""
+    place = tmp_path / "out/tasks"
+    (place / ".answer.seatrials-old").mkdir(parents=True)
+    (place / ".answer.seatrials-old" / "mine").write_text("mine")
+    (place / ".other.seatrials-new").mkdir()
+    code, out, err = run(capsys, "migrate", make(), "--out", tmp_path / "out")
+    assert (code, "is there already" in out) == (1, True)
+    assert "answer` is whole again" in err
+    assert "other" not in err
+    assert [path.relative_to(place).as_posix() for path in place.rglob("*")] == ["answer", "answer/mine"]
+
+
+def test_a_report_that_cannot_be_written_is_one_line(
+    make: Make, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A `--report` in a folder that is not there is told with exit code 2."""
+    code, _, err = run(capsys, "migrate", make(), "--report", tmp_path / "no" / "page.md")
+    assert code == 2
+    assert "can't be written" in err
+
+
 def test_in_place_asks_for_a_clean_git_state(
     make: Make, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

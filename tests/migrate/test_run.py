@@ -35,6 +35,15 @@ def test_names_that_differ_by_case_are_refused(make: Make, tmp_path: Path) -> No
     assert "but for case" in report.tasks[1].problem
 
 
+def test_name_of_a_folder_that_is_there_but_for_case_is_refused(make: Make, tmp_path: Path) -> None:
+    """A task does not go beside a folder that is the same one on some disks, not even by force."""
+    there = tmp_path / "out/tasks/Answer"
+    there.mkdir(parents=True)
+    report = turn([TaskPackage(make())], Options(out=tmp_path / "out", force=True))
+    assert "but for case" in report.tasks[0].problem
+    assert list((tmp_path / "out/tasks").iterdir()) == [there]
+
+
 def test_equal_task_names_are_told(make: Make, tmp_path: Path) -> None:
     """Of two tasks that declare one `task.name`, but for case, the second is to be looked at."""
     folders = [

@@ -80,7 +80,13 @@ def run(args: argparse.Namespace) -> int:
     tasks = sources(args.targets, limit=args.limit, seed=args.seed, on_recovered=say_recovered)
 
     def turn_them() -> "MigrationReport":
-        return migrate(tasks, options, jobs=args.jobs or processors(), team_name=args.team_name)
+        return migrate(
+            tasks,
+            options,
+            jobs=args.jobs or processors(),
+            team_name=args.team_name,
+            on_recovered=say_recovered,
+        )
 
     if args.replay:
         from seatrials.replay.runner import ReplayOptions
@@ -101,10 +107,11 @@ def show(report: "MigrationReport", args: argparse.Namespace) -> int:
     """Write the report as asked for, and return the exit code."""
     from io import TextIOWrapper
 
+    from seatrials.commands.output import write
     from seatrials.report import migrate_json, migrate_markdown, migrate_text
 
     if args.report is not None:
-        _write(args.report, migrate_markdown.render(report))
+        write(args.report, [migrate_markdown.render(report)])
     if isinstance(sys.stdout, TextIOWrapper):
         # A name that the terminal's encoding lacks must not end the report.
         sys.stdout.reconfigure(errors="backslashreplace")
@@ -112,15 +119,6 @@ def show(report: "MigrationReport", args: argparse.Namespace) -> int:
     text = migrate_json.render(report) if as_json else migrate_text.render(report, verbose=args.verbose)
     sys.stdout.write(text)
     return report.exit_code
-
-
-def _write(path: Path, text: str) -> None:
-    part = path.with_name(f".{path.name}.part")
-    try:
-        part.write_text(text, encoding="utf-8")
-        part.replace(path)
-    except OSError as error:
-        _refuse(f"`{path}` can't be written: {error.strerror}")
 
 
 def _refuse(message: str) -> None:

@@ -48,8 +48,12 @@ def migrate(
     jobs: int,
     team_name: str = "",
     on_task: Callable[[Outcome], None] = lambda _: None,
+    on_recovered: Callable[[Path], None] = lambda _: None,
 ) -> MigrationReport:
-    """Turn tasks; raises UsageError where that would overwrite what nobody could get back."""
+    """Turn tasks; raises UsageError where that would overwrite what nobody could get back.
+
+    What an interrupted run left in the folder written to is put right first, as in `sources`.
+    """
     if options.in_place and not options.force:
         _refuse_unclean(tasks)
     if options.out is not None:
@@ -57,6 +61,10 @@ def migrate(
     manifest = options.out / MANIFEST if options.out is not None and team_name else None
     if manifest is not None and manifest.exists() and not options.force:
         raise UsageError(f"`{manifest}` is there already; leave `--team-name` out, or add `--force`")
+    if options.out is not None:
+        for folder in recover(options.out / "tasks"):
+            if folder.exists():
+                on_recovered(folder)
     report = turn(tasks, options, jobs=jobs, on_task=on_task)
     if manifest is not None and any(not task.problem for task in report.tasks):
         manifest.parent.mkdir(parents=True, exist_ok=True)

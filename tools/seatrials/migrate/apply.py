@@ -36,7 +36,8 @@ def write(task: TaskPackage, files: Mapping[str, TaskFile], target: Path, *, ove
     Raises `Unreadable` where `target` exists and is not to be replaced, or
     where what was written is not what was planned; then nothing has changed.
     """
-    if target.exists() and not over:
+    there = os.path.lexists(target)
+    if there and not over:
         raise Unreadable(f"`{target}` is there already; nothing is overwritten without `--force`")
     new, old = beside(target, NEW), beside(target, OLD)
     if not target.parent.is_dir():
@@ -44,15 +45,15 @@ def write(task: TaskPackage, files: Mapping[str, TaskFile], target: Path, *, ove
     _clear(new)
     try:
         _build(files, new)
-        if not target.exists():
+        if not there:
             new.rename(target)
             return
-        if target.samefile(task.root):
+        if target.exists() and target.samefile(task.root):
             _keep_junk(task, new)
         target.rename(old)
         new.rename(target)
     except BaseException:
-        if not target.exists() and old.exists():
+        if not os.path.lexists(target) and os.path.lexists(old):
             old.rename(target)
         _clear(new)
         raise

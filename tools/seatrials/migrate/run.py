@@ -128,7 +128,7 @@ def turn(
 ) -> MigrationReport:
     """Turn each task, with at most `jobs` processes; one that fails does not stop the others."""
     outcomes: dict[int, Outcome] = {}
-    for index, outcome in _collisions(tasks) if not options.in_place else ():
+    for index, outcome in _collisions(tasks, options.out) if not options.in_place else ():
         outcomes[index] = outcome
         on_task(outcome)
     rest = [index for index in range(len(tasks)) if index not in outcomes]
@@ -204,10 +204,19 @@ def _failed(task: TaskPackage, problem: str) -> Outcome:
     return Outcome(name=task.name, source=task.label, status="failed", problem=problem)
 
 
-def _collisions(tasks: Sequence[TaskPackage]) -> Iterator[tuple[int, Outcome]]:
+def _collisions(tasks: Sequence[TaskPackage], out: Path | None) -> Iterator[tuple[int, Outcome]]:
     """Yield the tasks whose folder would be another's, at least where names have no case."""
     first: dict[str, TaskPackage] = {}
+    place = out / "tasks" if out is not None else None
+    there = {path.name.casefold(): path for path in place.iterdir()} if place and place.is_dir() else {}
     for index, task in enumerate(tasks):
+        present = there.get(task.name.casefold())
+        if present is not None and present.name != task.name:
+            yield (
+                index,
+                _failed(task, f"`{present}` is there already, with its name but for case; rename one"),
+            )
+            continue
         other = first.setdefault(task.name.casefold(), task)
         if other is not task:
             but = "" if other.name == task.name else " but for case"
