@@ -6,8 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    from seatrials.flows.release import Request
+    from seatrials.release.layout import Layout
+    from seatrials.release.replays import Replayed
     from seatrials.release.secrets import Scan
 
 HELP: Final = "stage the collection as a data set"
@@ -21,32 +24,111 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "source", nargs="?", metavar="COLLECTION", help="the collection's folder (default: here)"
     )
     parser.add_argument("--out", required=True, type=Path, metavar="DIR", help="the folder to write")
-    parser.add_argument("--title", metavar="TEXT", help="the data set's title (default: the team's name)")
     parser.add_argument("--force", action="store_true", help="replace DIR if it holds something")
+    parser.add_argument("--title", metavar="TEXT", help="the data set's title (default: the team's name)")
+    parser.add_argument(
+        "--layout",
+        choices=("arena", "harbor"),
+        default="arena",
+        help="arena: tasks in envs/ (default); harbor: Harbor tasks in\ntasks/, with Harbor's registry.json",
+    )
+    parser.add_argument(
+        "--name",
+        default="",
+        metavar="NAME",
+        help="put the collection in the folder NAME, so that several\nshare a data set",
+    )
+    parser.add_argument("--split", default="train", metavar="NAME", help="the tables' split (default: train)")
+    parser.add_argument(
+        "--runs",
+        choices=("latest", "all"),
+        default="latest",
+        help="the trials to publish: those behind the verdicts\n(default), or all recorded of the tasks",
+    )
+    parser.add_argument(
+        "--without-replays", action="store_true", help="publish nothing of replays, and say so on the card"
+    )
+    parser.add_argument(
+        "--license", metavar="ID", help="the card's license (default: the tasks', where they agree)"
+    )
+    parser.add_argument("--card-note", type=Path, metavar="FILE", help="Markdown for a section of your own")
+    parser.add_argument(
+        "--requires",
+        action="append",
+        default=[],
+        metavar="TEXT",
+        help="something the tasks need, for the card; repeatable",
+    )
+    parser.add_argument(
+        "--setup",
+        action="append",
+        default=[],
+        metavar="COMMAND",
+        help="a command to run once before, for the card; repeatable",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Check, stage, and say what was written."""
-    from seatrials.flows.release import release
+    from seatrials.flows.release import stage_at
     from seatrials.release.secrets import SecretsFoundError
 
+    request = _request(args)
     try:
-        staged = release(args.source, args.out, title=args.title, force=args.force)
+        staged, replays = stage_at(request, args.out, force=args.force)
     except SecretsFoundError as error:
         for hit in error.hits:
             print(hit, file=sys.stderr)
         raise
-    rows = staged.rows
-    print(f"Staged {len(rows)} task{'s' if len(rows) != 1 else ''} in `{args.out}`:")
-    for path, what in (
-        ("README.md", "the card"),
-        ("submission.yaml", "the manifest"),
-        ("data/tasks.parquet", "one row per task"),
-        ("envs/", "the tasks"),
-    ):
-        print(f"  {path:<20} {what}")
+    print(f"Staged {len(staged.rows)} task{'s' if len(staged.rows) != 1 else ''} in `{args.out}`:")
+    for path, what in _contents(request.layout):
+        if path.endswith("/") or path in staged.files:
+            print(f"  {path:<20} {what}")
+    _tell_replays(replays)
     _tell(staged.scan)
     return 0
+
+
+def _request(args: argparse.Namespace) -> "Request":
+    from seatrials.flows.release import Request
+    from seatrials.release.layout import Layout
+
+    return Request(
+        source=args.source,
+        title=args.title,
+        layout=Layout(name=args.name, harbor=args.layout == "harbor"),
+        runs=None if args.without_replays else args.runs,
+        split=args.split,
+        license=args.license,
+        note=args.card_note,
+        requires=args.requires,
+        setup=args.setup,
+    )
+
+
+def _contents(layout: "Layout") -> "Sequence[tuple[str, str]]":
+    from seatrials.release.layout import CARD
+
+    return (
+        (CARD, "the card"),
+        (layout.manifest, "the manifest"),
+        (layout.registry, "the tasks, for Harbor"),
+        (layout.summary, "one short row per task"),
+        (layout.table("tasks"), "one row per task"),
+        (layout.table("replays"), "one row per recorded trial"),
+        (f"{layout.tasks}/", "the tasks"),
+    )
+
+
+def _tell_replays(replays: "Mapping[str, Replayed]") -> None:
+    """Name the tasks that no replay of ours speaks for."""
+    missing = [
+        f"`{name}`" + (f" ({found.verdict}: {found.reasons[0]})" if found.verdict else "")
+        for name, found in replays.items()
+        if not found.good
+    ]
+    if missing:
+        print(f"No replay as they are now: {_listed(missing)}")
 
 
 def _tell(scan: "Scan") -> None:

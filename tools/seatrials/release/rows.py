@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from seatrials.release.replays import NOT_REPLAYED, Replayed
 from seatrials.task.collection import Collection
 from seatrials.task.native import DEFAULT_BUILD_TIMEOUT, DEFAULT_VERIFIER_TIMEOUT
 from seatrials.task.package import TaskPackage
@@ -39,9 +40,21 @@ class TaskRow:
     format: str
     content_hash: str
     findings: tuple[str, ...]
+    replay_verdict: str | None
+    oracle_runs: int
+    noop_runs: int
+    attempts: int
+    solved: int
+    oracle_agent_sec: float | None
+    oracle_verifier_sec: float | None
 
 
-def row_of(task: TaskPackage, collection: Collection, findings: Sequence[str]) -> TaskRow:
+def row_of(
+    task: TaskPackage,
+    collection: Collection,
+    findings: Sequence[str],
+    replayed: Replayed = NOT_REPLAYED,
+) -> TaskRow:
     """Return the row of a task; `findings` are the codes found about it, in order."""
     native = task.native
     metadata = native.table("metadata")
@@ -71,6 +84,13 @@ def row_of(task: TaskPackage, collection: Collection, findings: Sequence[str]) -
         format=task.format,
         content_hash=task.content_hash,
         findings=tuple(findings),
+        replay_verdict=replayed.verdict,
+        oracle_runs=replayed.oracle_runs,
+        noop_runs=replayed.noop_runs,
+        attempts=replayed.attempts,
+        solved=replayed.solved,
+        oracle_agent_sec=replayed.agent_sec,
+        oracle_verifier_sec=replayed.verifier_sec,
     )
 
 

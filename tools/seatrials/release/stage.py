@@ -2,98 +2,134 @@
 
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final
 
 import yaml
 
 from seatrials.errors import RefusedError, UsageError
-from seatrials.release.card import render_card
+from seatrials.release.card import CardOptions, render_card
+from seatrials.release.harbor import registry
+from seatrials.release.layout import CARD, Layout
 from seatrials.release.limits import check_limits
+from seatrials.release.replays import NOT_REPLAYED, Replayed
 from seatrials.release.rows import TaskRow, row_of
 from seatrials.release.secrets import Allowance, Known, Scan, SecretsFoundError, allowances, known_here, scan
-from seatrials.release.tables import write_tasks
-from seatrials.task.collection import MANIFEST, Collection
+from seatrials.release.tables import write_replays, write_summary, write_tasks
+from seatrials.task.collection import Collection
 from seatrials.task.files import TaskFile
 from seatrials.task.package import TaskPackage
 
-ENVS: Final = "envs"
-CARD: Final = "README.md"
-TASKS_TABLE: Final = "data/tasks.parquet"
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What to stage.
+
+    `findings` holds the codes found about each task and `replays` what its
+    replays say, both by folder name; `replays` is None where nothing of
+    replays is to be published. `known` are the values that must not be in it
+    (default: this machine's).
+    """
+
+    tasks: Sequence[TaskPackage]
+    collection: Collection
+    card: CardOptions
+    layout: Layout = field(default_factory=Layout)
+    findings: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    replays: Mapping[str, Replayed] | None = None
+    known: Known | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Staged:
-    """What was staged: a row per task, and what the scan came to."""
+    """What was staged: where, its files in order, a row per task, and what the scan came to."""
 
+    root: Path
+    files: tuple[str, ...]
     rows: tuple[TaskRow, ...]
     scan: Scan
 
 
-def stage(
-    tasks: Sequence[TaskPackage],
-    collection: Collection,
-    out: Path,
-    *,
-    title: str,
-    findings: Mapping[str, Sequence[str]],
-    force: bool = False,
-    known: Known | None = None,
-) -> Staged:
-    """Write `tasks` as a data set into `out` and say what it is.
+def stage(plan: Plan, out: Path, *, force: bool = False) -> Staged:
+    """Write the data set into `out`.
 
-    `findings` holds the codes found about each task, by folder name. All is
-    written beside `out` first and moved into place at the end. An `out` that
-    holds something is refused; with `force` it is replaced. SecretsFoundError
-    where the scan for secrets has a hit; `known` are the values to look for
-    (default: this machine's).
+    All is written beside `out` first and moved into place at the end. An `out`
+    that holds something is refused; with `force` it is replaced. Raises as
+    `staging` does.
     """
     if out.exists() and not (out.is_dir() and not any(out.iterdir())) and not force:
         raise UsageError(f"`{out}` is not empty; name another folder, or replace it with `--force`")
-    allowed = allowances(collection.root)
     out.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{out.name}-", dir=out.parent) as scratch:
-        staged = Path(scratch) / "staged"
-        rows = _write(tasks, collection, staged, title, findings)
-        found = _inspect(staged, known or known_here(), allowed)
+    with staging(plan, beside=out) as staged:
         if out.exists():
-            out.rename(Path(scratch) / "replaced")
-        staged.rename(out)
-    return Staged(rows=rows, scan=found)
+            out.rename(staged.root.with_name("replaced"))
+        staged.root.rename(out)
+    return replace(staged, root=out)
 
 
-def _inspect(root: Path, known: Known, allowed: Sequence[Allowance]) -> Scan:
-    """Look through all that is about to be published; nothing of it is outside the temporary folder yet."""
-    sizes = {
-        path.relative_to(root).as_posix(): path.stat().st_size for path in root.rglob("*") if path.is_file()
-    }
-    check_limits(sizes)
-    found = scan(root, sorted(sizes), known, allowed, derived=(CARD, TASKS_TABLE))
+@contextmanager
+def staging(plan: Plan, *, beside: Path | None = None) -> Iterator[Staged]:
+    """Stage in a temporary folder, which goes with the context unless it was moved away.
+
+    Raises SecretsFoundError where the scan has a hit, and RefusedError where
+    something can't be published or passes a limit of the Hub.
+    """
+    allowed = allowances(plan.collection.root)
+    prefix, where = (f".{beside.name}-", beside.parent) if beside is not None else ("seatrials-", None)
+    with tempfile.TemporaryDirectory(prefix=prefix, dir=where) as scratch:
+        root = Path(scratch) / "staged"
+        rows = _write(plan, root)
+        sizes = {
+            path.relative_to(root).as_posix(): path.stat().st_size
+            for path in root.rglob("*")
+            if path.is_file()
+        }
+        check_limits(sizes)
+        files = tuple(sorted(sizes))
+        found = _scan(plan, root, files, allowed)
+        yield Staged(root=root, files=files, rows=rows, scan=found)
+
+
+def _scan(plan: Plan, root: Path, files: Sequence[str], allowed: Sequence[Allowance]) -> Scan:
+    layout = plan.layout
+    derived = {CARD, layout.registry, layout.summary, layout.table("tasks"), layout.table("replays")}
+    found = scan(root, files, plan.known or known_here(), allowed, derived=derived)
     if found.hits:
         raise SecretsFoundError(found.hits)
     return found
 
 
-def _write(
-    tasks: Sequence[TaskPackage],
-    collection: Collection,
-    root: Path,
-    title: str,
-    findings: Mapping[str, Sequence[str]],
-) -> tuple[TaskRow, ...]:
+def _write(plan: Plan, root: Path) -> tuple[TaskRow, ...]:
+    layout = plan.layout
     rows: list[TaskRow] = []
-    for task in tasks:
-        folder = root / ENVS / task.name
+    for task in plan.tasks:
+        folder = root / layout.tasks / task.name
         if folder.exists():
             raise RefusedError(f"two tasks have the folder name `{task.name}`; rename one")
+        if layout.harbor and task.format != "harbor":
+            raise RefusedError(
+                f"`{task.label}` is no Harbor task; `seatrials export` writes it as one for `--layout harbor`"
+            )
         copy_task(task, folder)
         # What is published is what is hashed: the row is read off the copy.
-        rows.append(row_of(TaskPackage(folder), collection, findings.get(task.name, ())))
-    write_tasks(rows, root / TASKS_TABLE)
-    (root / MANIFEST).write_text(_manifest(collection), encoding="utf-8")
-    (root / CARD).write_text(render_card(title, rows), encoding="utf-8")
+        replayed = (plan.replays or {}).get(task.name, NOT_REPLAYED)
+        rows.append(row_of(TaskPackage(folder), plan.collection, plan.findings.get(task.name, ()), replayed))
+    write_tasks(rows, root / layout.table("tasks"))
+    trials = [row for task in plan.tasks for row in (plan.replays or {}).get(task.name, NOT_REPLAYED).rows]
+    if trials:
+        write_replays(trials, root / layout.table("replays"))
+    if layout.harbor:
+        name = layout.name or plan.collection.team or plan.collection.root.resolve().name
+        text = registry(name, plan.card.title, rows, folder=layout.tasks)
+        (root / layout.registry).write_text(text, encoding="utf-8")
+        write_summary(rows, layout.tasks, root / layout.summary)
+    manifest = _manifest(plan.collection, harbor=layout.harbor)
+    if manifest is not None:
+        (root / layout.manifest).write_text(manifest, encoding="utf-8")
+    card = render_card(plan.card, layout, rows, trials=len(trials), replays=plan.replays)
+    (root / CARD).write_text(card, encoding="utf-8")
     return tuple(rows)
 
 
@@ -119,9 +155,11 @@ def _why(file: TaskFile) -> str:
     return "it is neither a file nor a link"
 
 
-def _manifest(collection: Collection) -> str:
+def _manifest(collection: Collection, *, harbor: bool) -> str | None:
     if collection.manifest is not None:
         return collection.manifest_path.read_text(encoding="utf-8")
+    if harbor:
+        return None
     return yaml.safe_dump(
         {"team_name": collection.root.resolve().name, "track": "environments"}, sort_keys=False
     )
