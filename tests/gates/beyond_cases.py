@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from gates.gate_cases import CHECKS, HEAD, verifier
+from gates.gate_cases import CHECKS, HEAD, PROMPT, verifier
 from gates.review_cases import checks, found, passed
 
 
@@ -11,6 +11,13 @@ def base(name: str) -> dict[str, str | None]:
     return {"environment/Dockerfile": HEAD.replace("debian:bookworm-slim", name)}
 
 
+def example(*lines: str, before: str = "Write it in this form:") -> str:
+    """Return the prompt with a fenced block."""
+    text = "\n".join(lines)
+    return f"{PROMPT}\n{before}\n\n```json\n{text}\n```\n"
+
+
+LARGE: Final = CHECKS.replace("7.125", "81347")
 VALUE: Final = 'value = Path("/app/out.json").read_text()'
 
 BEYOND: Final = (
@@ -83,5 +90,16 @@ BEYOND: Final = (
     passed("BYD104", "a digest", base(f"debian@sha256:{'0' * 64}")),
     passed("BYD104", "a stage", {"environment/Dockerfile": f"FROM debian:12 AS base\n{HEAD}FROM base\n"}),
     passed("BYD104", "scratch", {"environment/Dockerfile": f"FROM scratch AS empty\n{HEAD}"}),
+    found("BYD105", "in JSON", {}, example('{"mean": 48.625, "spread": 1.0}')),
+    found("BYD105", "in YAML", {}, example("mean: 48.625")),
+    found("BYD105", "in INI", {}, example("spread=7.125", "mean=1")),
+    found("BYD105", "a whole number", verifier(LARGE), example('"spread": 81347')),
+    found("BYD105", "for a report", {}, example('"mean" : 48.625', before="Save a report such as:")),
+    passed("BYD105", "no example", {}),
+    passed("BYD105", "another number", {}, example('{"mean": 48.6251, "spread": 1.0}')),
+    passed("BYD105", "of the input", {}, example("mean: 48.625", before="The input file contains lines as:")),
+    passed("BYD105", "asked for in words too", {}, example("mean: 48.625") + "The mean must be 48.625.\n"),
+    passed("BYD105", "under a key that is not checked", {}, example("price: 48.625")),
+    passed("BYD105", "a small number", verifier(CHECKS.replace("7.125", "7")), example("spread: 7")),
     passed("BYD104", "an argument", {"environment/Dockerfile": f"ARG TAG\nFROM debian:$TAG\n{HEAD}"}),
 )

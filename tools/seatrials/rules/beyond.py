@@ -1,5 +1,6 @@
 """BYD: what the arena's gates don't look at, and weakens a task. Each can be left out by its code."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from itertools import combinations
@@ -7,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from seatrials.rules.grading import grading, prompt_of
+from seatrials.rules.leaks import holds, tells
 from seatrials.rules.model import CollectionRule, Hit, TaskReport, TaskRule
 from seatrials.rules.overlap import NEAR_COPY, grams_of
 from seatrials.rules.structure import DOCKERFILE
@@ -15,6 +17,66 @@ from seatrials.task.package import TaskPackage
 
 _MOST_SHARING: Final = 20
 """Tasks with one 13-gram from which it is the collection's own template text and tells no pair apart."""
+
+
+_BLOCK: Final = re.compile(r"^```[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_BEFORE: Final = 300
+_ASKS: Final = re.compile(
+    r"\b(?:create|generate|output|produce|record|result|save|solution|write)", re.IGNORECASE
+)
+_GIVES: Final = re.compile(r"\b(?:input|contains?|given|provided)\b", re.IGNORECASE)
+
+
+def shown_answer(task: TaskPackage) -> Iterator[Hit]:
+    """The prompt's example of the output does not show the answer.
+
+    Why: a number that the verifier compares with stands in the example, after
+    the key that it is checked for: to copy the example is to pass.
+
+    Fix: make the example's numbers others, and say that they are made up.
+    """
+    facts = grading(task)
+    examples = list(_examples(facts.prompt.text))
+    if not examples:
+        return
+    rest = _BLOCK.sub("", facts.prompt.text)
+    seen: set[float] = set()
+    for path, found in facts.python:
+        for item in found.compared:
+            value = item.value
+            if isinstance(value, str) or value in seen or not tells(value) or holds(rest, value):
+                continue
+            seen.add(value)
+            key = next((key for text in examples for key in _keys_of(text, value)), "")
+            if key and holds_word(task, path, key):
+                message = (
+                    f"the prompt's example of the output shows `{key}` with `{value}`, which is checked for"
+                )
+                yield Hit(path=path, line=item.line, message=message)
+
+
+def _examples(prompt: str) -> Iterator[str]:
+    """Yield the fenced blocks that show what is to be written."""
+    end = 0
+    for match in _BLOCK.finditer(prompt):
+        before = prompt[max(end, match.start() - _BEFORE) : match.start()]
+        end = match.end()
+        if _ASKS.search(before) and not _GIVES.search(before.rpartition("\n\n")[2] or before):
+            yield match[1]
+
+
+def _keys_of(text: str, value: float) -> Iterator[str]:
+    """Yield the keys that a value follows, in JSON, YAML or INI."""
+    for match in re.finditer(
+        rf"""["']?\b([A-Za-z_]\w{{2,60}})["']?[ \t]*[:=][ \t]*{re.escape(repr(value))}(?![\w.-])""", text
+    ):
+        yield match[1]
+
+
+def holds_word(task: TaskPackage, path: str, word: str) -> bool:
+    """Say whether a file of the task names a word."""
+    file = task.resolve(path)
+    return file is not None and re.search(rf"\b{re.escape(word)}\b", file.text or "") is not None
 
 
 def swallowed_assertion(task: TaskPackage) -> Iterator[Hit]:
@@ -99,6 +161,7 @@ def near_duplicates(collection: Collection, reports: tuple[TaskReport, ...]) -> 
 RULES: Final = (
     TaskRule("BYD101", "review", swallowed_assertion, profiles=("arena",)),
     TaskRule("BYD103", "review", unseeded, profiles=("arena",)),
+    TaskRule("BYD105", "review", shown_answer, profiles=("arena",)),
     TaskRule("BYD104", "review", mutable_base, requires=("STR105", "STR106"), profiles=("arena",)),
 )
 COLLECTION_RULES: Final = (CollectionRule("BYD102", "review", near_duplicates, profiles=("arena",)),)

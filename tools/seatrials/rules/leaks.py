@@ -246,7 +246,7 @@ _GENERIC: Final = frozenset(
 _ROUND: Final = frozenset({1024, 2048, 3600, 4096, 8080, 8192, 8443, 16384, 32768, 65535, 65536, 86400})
 
 
-def _tells(value: Value) -> bool:
+def tells(value: Value) -> bool:
     """Say whether a value is so particular that a file that holds it holds an answer."""
     if isinstance(value, str):
         text = value.strip()
@@ -259,7 +259,8 @@ def _tells(value: Value) -> bool:
     return len(digits) >= 3  # noqa: PLR2004 - significant digits
 
 
-def _holds(text: str, value: Value) -> bool:
+def holds(text: str, value: Value) -> bool:
+    """Say whether a value stands in a text, not as a part of another."""
     said = value if isinstance(value, str) else repr(value)
     return re.search(rf"(?<![\w.]){re.escape(said)}(?!\w|\.\d)", text) is not None
 
@@ -307,7 +308,7 @@ def _answer_files(facts: Grading) -> Iterator[tuple[ImageFile, str]]:
     values = {
         item.value
         for item in facts.compared()
-        if item.value not in fields and _tells(item.value) and not facts.prompt.shows(item.value)
+        if item.value not in fields and tells(item.value) and not facts.prompt.shows(item.value)
     }
     for file in found:
         content = facts.content(file)
@@ -321,7 +322,7 @@ def _checked(text: str, fields: set[str], values: set[Value]) -> str:
         return (
             f"fields that the verifier reads from the output: {', '.join(f'`{name}`' for name in held[:3])}"
         )
-    shared = [value for value in sorted(values, key=str) if _holds(text, value)]
+    shared = [value for value in sorted(values, key=str) if holds(text, value)]
     return f"`{str(shared[0])[:60]}`, which the verifier compares with" if shared else ""
 
 
