@@ -88,7 +88,7 @@ def export(session: nox.Session) -> None:
 
 @nox.session(python=False, default=False)
 def release(session: nox.Session) -> None:
-    """Stage the collection as a data set: nox -s release -- --out DIR."""
+    """Publish the collection as a data set: nox -s release -- --repo OWNER/NAME (or --out DIR)."""
     kit(session)
 
 

@@ -19,7 +19,7 @@ COMMANDS: Final = (
     ("verify", "judge what was done in `seatrials shell`"),
     ("migrate", "turn Harbor and PostTrain tasks into native packages"),
     ("export", "write packages as Harbor tasks"),
-    ("release", "stage the collection as a data set"),
+    ("release", "publish the collection as a data set"),
     ("rules", "list the rules of check"),
     ("explain", "explain a finding's code"),
 )

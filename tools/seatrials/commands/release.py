@@ -1,4 +1,4 @@
-"""``seatrials release``: check the collection and write it as a data set to a folder."""
+"""``seatrials release``: check the collection and publish it as a data set, or write that to a folder."""
 
 import argparse
 import sys
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from seatrials.release.replays import Replayed
     from seatrials.release.secrets import Scan
 
-HELP: Final = "stage the collection as a data set"
+HELP: Final = "publish the collection as a data set"
 
 _SHOWN: Final = 10
 
@@ -23,8 +23,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "source", nargs="?", metavar="COLLECTION", help="the collection's folder (default: here)"
     )
-    parser.add_argument("--out", required=True, type=Path, metavar="DIR", help="the folder to write")
-    parser.add_argument("--force", action="store_true", help="replace DIR if it holds something")
+    where = parser.add_mutually_exclusive_group(required=True)
+    where.add_argument("--out", type=Path, metavar="DIR", help="write to a folder, to look at first")
+    where.add_argument("--repo", metavar="OWNER/NAME", help="publish on the Hugging Face Hub, in one commit")
+    parser.add_argument("--force", action="store_true", help="with --out: replace DIR if it holds something")
+    parser.add_argument("--private", action="store_true", help="with --repo: make a missing data set private")
+    parser.add_argument("--tag", metavar="TAG", help="with --repo: tag the commit, as v0.1.0")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="with --repo: say what would be sent, send nothing"
+    )
     parser.add_argument("--title", metavar="TEXT", help="the data set's title (default: the team's name)")
     parser.add_argument(
         "--layout",
@@ -69,17 +76,56 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Check, stage, and say what was written."""
-    from seatrials.flows.release import stage_at
+    """Check, stage or publish, and say what was done."""
     from seatrials.release.secrets import SecretsFoundError
 
-    request = _request(args)
+    _sane(args)
     try:
-        staged, replays = stage_at(request, args.out, force=args.force)
+        return _stage(args) if args.out is not None else _publish(args)
     except SecretsFoundError as error:
         for hit in error.hits:
             print(hit, file=sys.stderr)
         raise
+
+
+def _sane(args: argparse.Namespace) -> None:
+    from seatrials.errors import UsageError
+
+    if args.out is not None and (args.private or args.tag is not None or args.dry_run):
+        raise UsageError("`--private`, `--tag` and `--dry-run` belong to `--repo`")
+    if args.repo is not None and args.force:
+        raise UsageError("`--force` belongs to `--out`")
+
+
+def _publish(args: argparse.Namespace) -> int:
+    from seatrials.flows.release import publish_to
+    from seatrials.release.hub import Target
+
+    target = Target(repo=args.repo, private=args.private, tag=args.tag, dry_run=args.dry_run)
+    done, _ = publish_to(_request(args), target)
+    number = len(done.staged.rows)
+    tasks = f"{number} task{'s' if number != 1 else ''}"
+    changes = f"{len(done.sent)} files to send, {len(done.deleted)} to delete"
+    if args.dry_run:
+        print(f"Would publish {tasks} to `{args.repo}`: {changes}")
+        for path in done.sent:
+            print(f"  send    {path}")
+        for path in done.deleted:
+            print(f"  delete  {path}")
+    elif not done.sent and not done.deleted:
+        print(f"Nothing to send: `{args.repo}` has all of it at {done.commit}")
+    else:
+        print(f"Published {tasks} on `{args.repo}` at {done.commit}: {len(done.sent)} files sent,"
+              f" {len(done.deleted)} deleted")  # fmt: skip
+    _tell(done.staged.scan)
+    return 0
+
+
+def _stage(args: argparse.Namespace) -> int:
+    from seatrials.flows.release import stage_at
+
+    request = _request(args)
+    staged, replays = stage_at(request, args.out, force=args.force)
     print(f"Staged {len(staged.rows)} task{'s' if len(staged.rows) != 1 else ''} in `{args.out}`:")
     for path, what in _contents(request.layout):
         if path.endswith("/") or path in staged.files:

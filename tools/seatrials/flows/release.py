@@ -1,7 +1,8 @@
-"""Check a collection, ask what its replays say, then stage it."""
+"""Check a collection, ask what its replays say, stage it, and publish it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
@@ -9,9 +10,10 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from seatrials.errors import RefusedError, UsageError
 from seatrials.release.card import CardOptions
+from seatrials.release.hub import Published, Target, connect, publish
 from seatrials.release.layout import Layout
 from seatrials.release.replays import NOT_REPLAYED, Replayed, ReplayRow
-from seatrials.release.stage import Plan, Staged, stage
+from seatrials.release.stage import Plan, Staged, stage, staging
 from seatrials.replay.model import TaskReplay, Trial
 from seatrials.replay.recorded import recorded
 from seatrials.replay.store import Store
@@ -56,6 +58,27 @@ def stage_at(request: Request, out: Path, *, force: bool = False) -> tuple[Stage
     """
     plan = planned(request)
     return stage(plan, out, force=force), dict(plan.replays or {})
+
+
+def publish_to(request: Request, target: Target) -> tuple[Published, dict[str, Replayed]]:
+    """Publish a collection on the Hub; return what was done, and what the replays say of each task.
+
+    Raises as `stage_at` does, and RefusedError where a task has no good verdict
+    as it is now, unless replays are left out.
+    """
+    plan = planned(request)
+    lacking = [name for name, found in (plan.replays or {}).items() if not found.good]
+    if lacking:
+        raise RefusedError(
+            f"{len(lacking)} of {len(plan.tasks)} tasks have no good replay as they are now, first"
+            f" `{lacking[0]}`; run `seatrials replay`, or publish `--without-replays`"
+        )
+    api = connect()
+
+    def stager(card: str) -> AbstractContextManager[Staged]:
+        return staging(replace(plan, card=replace(plan.card, repo=target.repo, existing=card)))
+
+    return publish(api, target, plan.layout, stager), dict(plan.replays or {})
 
 
 def planned(request: Request) -> Plan:

@@ -1,0 +1,332 @@
+"""A Hub on loopback: what `huggingface_hub` needs of it to create, read, commit to and tag data sets.
+
+A stand-in, written after the requests that the client sends. Everything is in
+memory; a lock is held around the check of a commit's parent and its storing.
+"""
+
+import base64
+import hashlib
+import json
+import re
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
+
+TOKEN = "hub-token-of-the-tests"
+Files = dict[str, bytes]
+
+
+@dataclass
+class Repo:
+    """A data set: its commits, oldest first, each with all its files, and its tags."""
+
+    private: bool = False
+    commits: list[tuple[str, Files]] = field(default_factory=list)
+    tags: dict[str, str] = field(default_factory=dict)
+
+    def add(self, files: Files) -> str:
+        """Store a commit and return its id."""
+        parent = self.commits[-1][0] if self.commits else ""
+        told = repr((parent, len(self.commits), sorted(files.items()))).encode()
+        oid = hashlib.sha1(told, usedforsecurity=False).hexdigest()
+        self.commits.append((oid, files))
+        return oid
+
+    @property
+    def head(self) -> str:
+        """The newest commit's id."""
+        return self.commits[-1][0]
+
+    @property
+    def files(self) -> Files:
+        """The newest commit's files."""
+        return self.commits[-1][1]
+
+    def at(self, revision: str) -> tuple[str, Files] | None:
+        """Return the commit that a branch, tag or id names."""
+        wanted = self.head if revision == "main" else self.tags.get(revision, revision)
+        return next((commit for commit in self.commits if commit[0] == wanted), None)
+
+
+@dataclass
+class Fault:
+    """An answer other than the right one, or an `action`, at requests that match.
+
+    With `after`, what was asked for is done first. `skip` requests go by; a
+    `status` of 0 gives the right answer all the same.
+    """
+
+    method: str
+    path: str
+    status: int
+    times: int = 1
+    after: bool = False
+    skip: int = 0
+    action: Callable[[], object] | None = None
+
+
+class Hub:
+    """The server's state. `requests` has methods and paths; `sent` the paths of uploaded files."""
+
+    def __init__(self) -> None:
+        self.repos: dict[str, Repo] = {}
+        self.lfs: dict[str, bytes] = {}
+        self.faults: list[Fault] = []
+        self.requests: list[tuple[str, str]] = []
+        self.sent: list[str] = []
+        self.lock = threading.RLock()
+        self.url = ""
+
+    def seed(self, name: str, files: Files, *, private: bool = False) -> Repo:
+        """Make a data set with one commit."""
+        repo = self.repos[name] = Repo(private=private)
+        repo.add({".gitattributes": b"*.parquet filter=lfs\n", **files})
+        return repo
+
+
+def is_lfs(path: str) -> bool:
+    """Say whether the server wants a file in LFS."""
+    return path.endswith((".parquet", ".bin"))
+
+
+def blob(data: bytes) -> str:
+    """Return the git blob id."""
+    return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+
+
+def entry(path: str, data: bytes) -> dict[str, Any]:
+    """Return a file as the tree lists it; one in LFS by its pointer's blob id."""
+    if not is_lfs(path):
+        return {"type": "file", "path": path, "size": len(data), "oid": blob(data)}
+    sha = hashlib.sha256(data).hexdigest()
+    pointer = f"version https://git-lfs.github.com/spec/v1\noid sha256:{sha}\nsize {len(data)}\n".encode()
+    lfs = {"oid": sha, "size": len(data), "pointerSize": len(pointer)}
+    return {"type": "file", "path": path, "size": len(data), "oid": blob(pointer), "lfs": lfs}
+
+
+class Handler(BaseHTTPRequestHandler):
+    """One request."""
+
+    protocol_version = "HTTP/1.1"
+    hub: Hub
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class's name
+        """Say nothing."""
+
+    def do_GET(self) -> None:
+        """Answer."""
+        self.route()
+
+    do_HEAD = do_POST = do_PUT = do_GET  # noqa: N815 - the base class's names
+
+    def route(self) -> None:
+        """Read the request, apply a fault that is due, and answer."""
+        length = int(self.headers.get("Content-Length") or 0)
+        body = self.rfile.read(length) if length else b""
+        if self.headers.get("Transfer-Encoding") == "chunked":
+            while size := int(self.rfile.readline().strip(), 16):
+                body += self.rfile.read(size)
+                self.rfile.readline()
+            self.rfile.readline()
+        path = urlsplit(self.path).path
+        with self.hub.lock:
+            self.hub.requests.append((self.command, path))
+            fault = next(
+                (
+                    fault
+                    for fault in self.hub.faults
+                    if fault.times and fault.method in {self.command, "."} and re.search(fault.path, path)
+                ),
+                None,
+            )
+            if fault is not None and fault.skip:
+                fault.skip -= 1
+                fault = None
+            action = None
+            if fault is not None:
+                fault.times -= 1
+                action = fault.action
+            if action is not None and fault is not None and not fault.after:
+                action()
+            if fault is None or fault.after or not fault.status:
+                status, data, headers = self.answer(path, body)
+            if action is not None and fault is not None and fault.after:
+                action()
+        if fault is not None and fault.status:
+            status, data, headers = fault.status, b"<html>fault</html>", {"Content-Type": "text/html"}
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(data)
+
+    def answer(self, path: str, body: bytes) -> tuple[int, bytes, dict[str, str]]:
+        """Return status, body and headers."""
+        hub = self.hub
+        if match := re.fullmatch(r"/lfs/([0-9a-f]{64})", path):
+            if hashlib.sha256(body).hexdigest() != match[1]:
+                return as_json(422, {"error": "wrong hash"})
+            hub.lfs[match[1]] = body
+            return 200, b"", {}
+        if self.headers.get("Authorization") != f"Bearer {TOKEN}":
+            return as_json(401, {"error": "Invalid credentials"})
+        if path == "/api/whoami-v2":
+            return as_json(200, {"type": "user", "name": "ada", "orgs": [], "auth": {}})
+        if path == "/api/repos/create":
+            return self.create(json.loads(body))
+        if path == "/api/validate-yaml":
+            return as_json(200, {"errors": [], "warnings": []})
+        if match := re.fullmatch(r"/datasets/([^/]+/[^/]+?)\.git/info/lfs/objects/batch", path):
+            objects = [
+                {**item, "actions": {"upload": {"href": f"{hub.url}/lfs/{item['oid']}"}}}
+                for item in json.loads(body)["objects"]
+            ]
+            return as_json(200, {"transfer": "basic", "objects": objects})
+        if match := re.fullmatch(r"/datasets/([^/]+/[^/]+)/resolve/([^/]+)/(.+)", path):
+            return self.resolve(match[1], unquote(match[2]), unquote(match[3]))
+        if match := re.fullmatch(r"/api/datasets/([^/]+/[^/]+)(?:/(\w+)(?:/([^/]+))?)?(/.*)?", path):
+            repo = hub.repos.get(match[1])
+            if repo is None:
+                return missing("RepoNotFound")
+            return self.of_repo(match[1], repo, match[2] or "revision", unquote(match[3] or "main"), body)
+        return as_json(404, {"error": f"no route for {path}"})
+
+    def create(self, asked: dict[str, Any]) -> tuple[int, bytes, dict[str, str]]:
+        """Create a data set, which has a first commit."""
+        owner = asked.get("organization") or "ada"
+        name = f"{owner}/{asked['name']}"
+        if owner != "ada":
+            return as_json(403, {"error": f"no right to create in {owner}"})
+        url = {"url": f"{self.hub.url}/datasets/{name}"}
+        if name in self.hub.repos:
+            return as_json(409, {"error": "exists", **url})
+        self.hub.seed(name, {}, private=asked.get("private") is True or asked.get("visibility") == "private")
+        return as_json(200, url)
+
+    def resolve(self, name: str, revision: str, file: str) -> tuple[int, bytes, dict[str, str]]:
+        """Return a file."""
+        repo = self.hub.repos.get(name)
+        if repo is None:
+            return missing("RepoNotFound")
+        commit = repo.at(revision)
+        if commit is None:
+            return missing("RevisionNotFound")
+        if file not in commit[1]:
+            return missing("EntryNotFound")
+        data = commit[1][file]
+        told = entry(file, data)
+        tag = told["lfs"]["oid"] if "lfs" in told else told["oid"]
+        return 200, data, {"X-Repo-Commit": commit[0], "ETag": f'"{tag}"'}
+
+    def of_repo(
+        self, name: str, repo: Repo, what: str, revision: str, body: bytes
+    ) -> tuple[int, bytes, dict[str, str]]:
+        """Answer what is asked of one data set."""
+        if what == "refs":
+            return as_json(
+                200,
+                {
+                    "branches": [{"name": "main", "ref": "refs/heads/main", "targetCommit": repo.head}],
+                    "converts": [],
+                    "tags": [
+                        {"name": tag, "ref": f"refs/tags/{tag}", "targetCommit": oid}
+                        for tag, oid in repo.tags.items()
+                    ],
+                },
+            )
+        commit = repo.at(revision)
+        if commit is None:
+            return missing("RevisionNotFound")
+        oid, files = commit
+        match what:
+            case "revision":
+                siblings = [{"rfilename": path} for path in files]
+                told = {"id": name, "sha": oid, "private": repo.private, "gated": False}
+                return as_json(200, {**told, "siblings": siblings})
+            case "tree":
+                asked = parse_qs(urlsplit(self.path).query)
+                if asked.get("recursive", [""])[0].lower() != "true":
+                    return as_json(400, {"error": "only recursive"})
+                return as_json(200, [entry(path, data) for path, data in files.items()])
+            case "preupload":
+                told_files = [
+                    {
+                        "path": file["path"],
+                        "uploadMode": "lfs" if is_lfs(file["path"]) else "regular",
+                        "shouldIgnore": False,
+                        **(
+                            {"oid": entry(file["path"], files[file["path"]])["oid"]}
+                            if file["path"] in files
+                            else {}
+                        ),
+                    }
+                    for file in json.loads(body)["files"]
+                ]
+                return as_json(200, {"files": told_files})
+            case "tag":
+                tag = json.loads(body)["tag"]
+                if tag in repo.tags:
+                    return as_json(409, {"error": "exists"})
+                repo.tags[tag] = oid
+                return as_json(200, {})
+            case "commit":
+                return self.commit(name, repo, body)
+            case _:
+                return as_json(404, {"error": what})
+
+    def commit(self, name: str, repo: Repo, body: bytes) -> tuple[int, bytes, dict[str, str]]:
+        """Store a commit whose parent is the newest one."""
+        files = dict(repo.files)
+        for line in body.splitlines():
+            item = json.loads(line)
+            value = item["value"]
+            match item["key"]:
+                case "header":
+                    if value.get("parentCommit") not in {None, repo.head}:
+                        return as_json(412, {"error": "the branch has moved"})
+                case "file":
+                    files[value["path"]] = base64.b64decode(value["content"])
+                    self.hub.sent.append(value["path"])
+                case "lfsFile":
+                    files[value["path"]] = self.hub.lfs[value["oid"]]
+                    self.hub.sent.append(value["path"])
+                case "deletedFile":
+                    if files.pop(value["path"], None) is None:
+                        return missing("EntryNotFound")
+        oid = repo.add(files)
+        return as_json(
+            200, {"success": True, "commitOid": oid, "commitUrl": f"{self.hub.url}/datasets/{name}"}
+        )
+
+
+def as_json(status: int, data: Any) -> tuple[int, bytes, dict[str, str]]:
+    """Return an answer with data."""
+    return status, json.dumps(data).encode(), {"Content-Type": "application/json"}
+
+
+def missing(code: str) -> tuple[int, bytes, dict[str, str]]:
+    """Return a 404 of which the client makes the exception that the code names."""
+    return 404, b'{"error": "not found"}', {"Content-Type": "application/json", "X-Error-Code": code}
+
+
+@contextmanager
+def serving() -> Iterator[Hub]:
+    """Run a Hub on a free port of loopback."""
+    hub = Hub()
+    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Bound", (Handler,), {"hub": hub}))
+    server.daemon_threads = True
+    hub.url = f"http://127.0.0.1:{server.server_port}"
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread.start()
+    try:
+        yield hub
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

@@ -1,0 +1,251 @@
+"""The upload to the Hugging Face Hub: one commit on top of the commit whose card was read."""
+
+import hashlib
+import os
+import re
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from seatrials.errors import CannotJudgeError, NoIdentityError, RefusedError, UsageError
+from seatrials.release.layout import CARD, Layout
+from seatrials.release.stage import Staged
+from seatrials.task.files import git_blob_id
+
+if TYPE_CHECKING:
+    from huggingface_hub import HfApi
+
+MAX_TRIES: Final = 5
+"""How often a branch may move between the reading of its card and the commit."""
+
+_REPO: Final = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}")
+_CHUNK: Final = 1024 * 1024
+_DATASET: Final = "dataset"
+
+Stager = Callable[[str], AbstractContextManager[Staged]]
+"""Stages the set for the card that is there (empty where there is none)."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Target:
+    """Where to publish. `private` is for a repository that is made; `tag` names the published commit."""
+
+    repo: str
+    private: bool = False
+    tag: str | None = None
+    dry_run: bool = False
+
+    def __post_init__(self) -> None:
+        """Raise UsageError for what names no repository."""
+        if not _REPO.fullmatch(self.repo):
+            raise UsageError(f"`{self.repo}` must have the form OWNER/NAME")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Published:
+    """What was done, or would be with `dry_run`. `commit` is None where there is no commit yet."""
+
+    staged: Staged
+    commit: str | None
+    created: bool
+    sent: tuple[str, ...]
+    deleted: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Remote:
+    commit: str
+    private: bool
+    files: Mapping[str, tuple[str, bool]]
+    """Each file's hash, and whether that is the sha256 of one in LFS."""
+    card: str
+    tagged: str | None
+
+
+def connect() -> "HfApi":
+    """Return the client of this machine's identity; NoIdentityError where there is none."""
+    from huggingface_hub import HfApi, get_token
+
+    token = get_token()
+    if not token:
+        raise NoIdentityError("no Hugging Face token; log in with `hf auth login`, or set `HF_TOKEN`")
+    # The client reads HF_ENDPOINT when it is imported, which may have been before it was set.
+    return HfApi(endpoint=os.environ.get("HF_ENDPOINT") or None, token=token)
+
+
+def publish(api: "HfApi", target: Target, layout: Layout, stager: Stager) -> Published:
+    """Publish the set that `stager` stages; what is there and unchanged is not sent.
+
+    A missing repository is created after the scan has passed. A branch that
+    moved meanwhile is read again, at most `MAX_TRIES` times. Doing it again
+    after any failure is safe: a commit whose answer was lost is found to be
+    there. Raises RefusedError, NoIdentityError and CannotJudgeError.
+    """
+    with _explained(target.repo):
+        created = False
+        for _ in range(MAX_TRIES):
+            remote = _read(api, target)
+            if remote is not None and target.private and not remote.private and not created:
+                raise RefusedError(
+                    f"`{target.repo}` is there and public; `--private` is for one that is made anew"
+                )
+            with stager(remote.card if remote is not None else "") as staged:
+                if remote is None and not target.dry_run:
+                    api.create_repo(target.repo, repo_type=_DATASET, private=target.private, exist_ok=True)
+                    created = True
+                    remote = _read(api, target)
+                    if remote is None:
+                        raise RefusedError(f"`{target.repo}` was created, yet the Hub does not show it")
+                    if remote.card:
+                        continue  # somebody else was faster: their card is to be kept
+                done = _commit(api, target, layout, staged, remote)
+            if done is None:
+                continue
+            commit, sent, deleted = done
+            if target.tag is not None and commit is not None and not target.dry_run:
+                _tag(api, target.repo, target.tag, commit)
+            return Published(staged=staged, commit=commit, created=created, sent=sent, deleted=deleted)
+        raise RefusedError(f"`{target.repo}` changed {MAX_TRIES} times meanwhile; try again when it is quiet")
+
+
+def _read(api: "HfApi", target: Target) -> _Remote | None:
+    from huggingface_hub.errors import RepositoryNotFoundError
+    from huggingface_hub.hf_api import RepoFile
+
+    try:
+        info: Any = api.repo_info(target.repo, repo_type=_DATASET)
+    except RepositoryNotFoundError as error:
+        if _status(error) in {401, 403}:
+            raise
+        return None
+    commit = str(info.sha)
+    files = {
+        item.path: (item.lfs.sha256, True) if item.lfs is not None else (item.blob_id, False)
+        for item in api.list_repo_tree(target.repo, recursive=True, revision=commit, repo_type=_DATASET)
+        if isinstance(item, RepoFile)
+    }
+    card = ""
+    if CARD in files:
+        with tempfile.TemporaryDirectory(prefix="seatrials-") as folder:
+            path = api.hf_hub_download(
+                target.repo, CARD, repo_type=_DATASET, revision=commit, local_dir=folder
+            )
+            card = Path(path).read_text(encoding="utf-8")
+    tagged = None
+    if target.tag is not None:
+        refs = api.list_repo_refs(target.repo, repo_type=_DATASET)
+        tagged = next((tag.target_commit for tag in refs.tags if tag.name == target.tag), None)
+    return _Remote(commit=commit, private=bool(info.private), files=files, card=card, tagged=tagged)
+
+
+def _commit(
+    api: "HfApi", target: Target, layout: Layout, staged: Staged, remote: _Remote | None
+) -> tuple[str | None, tuple[str, ...], tuple[str, ...]] | None:
+    """Return the commit with what was sent and deleted; None where the branch has moved."""
+    from huggingface_hub import CommitOperationAdd, CommitOperationDelete
+    from huggingface_hub.errors import HfHubHTTPError
+
+    there = remote.files if remote is not None else {}
+    sent = tuple(path for path in staged.files if not _same(staged.root / path, there.get(path)))
+    deleted = tuple(sorted(path for path in there if layout.owns(path) and path not in staged.files))
+    changed = bool(sent or deleted)
+    if remote is not None and remote.tagged not in {None, remote.commit if not changed else None}:
+        raise RefusedError(
+            f"the tag `{target.tag}` names another commit of `{target.repo}`; choose a new one"
+        )
+    if remote is None or target.dry_run or not changed:
+        return (remote.commit if remote is not None else None), sent, deleted
+    operations: list[CommitOperationAdd | CommitOperationDelete] = [
+        *(CommitOperationAdd(path_in_repo=path, path_or_fileobj=staged.root / path) for path in sent),
+        *(CommitOperationDelete(path_in_repo=path, is_folder=False) for path in deleted),
+    ]
+    tasks = f"{len(staged.rows)} task{'s' if len(staged.rows) != 1 else ''}"
+    try:
+        made = api.create_commit(
+            target.repo,
+            operations,
+            commit_message=f"Release {layout.name or 'the collection'}: {tasks}",
+            repo_type=_DATASET,
+            parent_commit=remote.commit,
+        )
+    except HfHubHTTPError as error:
+        if _status(error) == 412:  # noqa: PLR2004 - Precondition Failed: the parent is no longer the newest
+            return None
+        raise
+    return made.oid, sent, deleted
+
+
+def _same(path: Path, remote: tuple[str, bool] | None) -> bool:
+    if remote is None:
+        return False
+    expected, in_lfs = remote
+    if not in_lfs:
+        return git_blob_id(path.read_bytes()) == expected
+    digest = hashlib.sha256()
+    with path.open("rb") as stream:
+        while chunk := stream.read(_CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest() == expected
+
+
+def _tag(api: "HfApi", repo: str, tag: str, commit: str) -> None:
+    """Tag a commit; one that has the tag already is left as it is."""
+    refs = api.list_repo_refs(repo, repo_type=_DATASET)
+    there = next((item.target_commit for item in refs.tags if item.name == tag), None)
+    if there is None:
+        api.create_tag(repo, tag=tag, revision=commit, repo_type=_DATASET)
+    elif there != commit:
+        raise RefusedError(f"the tag `{tag}` names another commit of `{repo}`; choose a new one")
+
+
+def _status(error: Exception) -> int | None:
+    response = getattr(error, "response", None)
+    status = getattr(response, "status_code", None)
+    return status if isinstance(status, int) else None
+
+
+@contextmanager
+def _explained(repo: str) -> Iterator[None]:
+    """Turn the client's exceptions into ours; none carries a request's headers."""
+    from huggingface_hub.errors import HfHubHTTPError
+    from huggingface_hub.errors import HTTPError as TransportError  # type: ignore[attr-defined]
+
+    try:
+        yield
+    except HfHubHTTPError as error:
+        status = _status(error)
+        owner = repo.partition("/")[0]
+        match status:
+            case 401:
+                raise NoIdentityError(
+                    "the Hub does not accept the token; log in anew with `hf auth login`"
+                ) from None
+            case 403:
+                raise RefusedError(
+                    f"the token may not write to `{repo}`: it needs write access to the data sets of"
+                    f" `{owner}` (huggingface.co/settings/tokens), and an organisation may have to admit it"
+                ) from None
+            case 404:
+                raise RefusedError(f"`{repo}` is not there, or not for this token") from None
+            case 429:
+                raise CannotJudgeError(
+                    "the Hub asks to wait (429, too many requests); try again later"
+                ) from None
+            case _:
+                said = f"answered {status}" if status is not None else "can't be reached"
+                raise CannotJudgeError(
+                    f"the Hub {said}; run the same command again, which sends only what is missing"
+                ) from None
+    except (TransportError, OSError, RuntimeError) as error:
+        # A file of this machine is no matter of the Hub's; what spoilt an upload comes wrapped.
+        if isinstance(error, OSError) and error.filename is not None:
+            raise
+        if isinstance(error, RuntimeError) and not isinstance(error.__cause__, (TransportError, OSError)):
+            raise
+        raise CannotJudgeError(
+            f"the Hub can't be reached ({type(error).__name__}); run the same command again, which sends only"
+            " what is missing"
+        ) from None
