@@ -11,6 +11,7 @@ seconds: the median and the range over the rounds.
 """
 
 import argparse
+import functools
 import json
 import statistics
 import sys
@@ -21,7 +22,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from seatrials import proc
-from seatrials.replay import archive, owner
+from seatrials.replay import archive, bench, jobs, owner
 from seatrials.replay.container import LOG_FOLDERS, MAX_PROCESSES
 from seatrials.replay.engine import PUBLIC_NETWORK, DockerEngine, connect
 from seatrials.replay.images import Images
@@ -96,6 +97,18 @@ def checked(argv: tuple[str, ...]) -> None:
         sys.exit(f"`{' '.join(argv[:3])}` failed: {done.output[-2000:]}")
 
 
+def peer(argv: tuple[str, ...], task: Path) -> None:
+    """Run another runner's oracle, and stop where it does not score 1."""
+    # A folder of its own: BenchFlow would take up what it finds in one, and run nothing.
+    with tempfile.TemporaryDirectory() as folder:
+        checked((*argv, "--agent", "oracle", "--jobs-dir", folder))
+        rewards = [
+            trial.reward for trial in jobs.collect(Path(folder), bench.targets_of([TaskPackage(task)]))
+        ]
+    if rewards != [1]:
+        sys.exit(f"`{argv[0]}` did not score 1: {rewards}")
+
+
 def main() -> None:
     """Measure and print a table, and the numbers as JSON."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
@@ -150,17 +163,16 @@ def main() -> None:
         finally:
             images.remove()
             engine.close()
-        if args.harbor:
-            argv = (args.harbor, "run", "--path", str(args.task), "--agent", "oracle", "--jobs-dir", logs)
-            checked(argv)
-            results["harbor run, 1"] = timed(lambda: checked(argv), args.rounds)
-        if args.bench:
-            argv = (
-                args.bench, "eval", "run", "--tasks-dir", str(args.task), "--agent", "oracle",
-                "--sandbox", "docker", "--jobs-dir", logs,
-            )  # fmt: skip
-            checked(argv)
-            results["bench eval run, 1"] = timed(lambda: checked(argv), args.rounds)
+    peers: dict[str, tuple[str, ...]] = {}
+    if args.harbor:
+        peers["harbor run, 1"] = (args.harbor, "run", "--path", str(args.task))
+    if args.bench:
+        peers["bench eval run, 1"] = (
+            args.bench, "eval", "run", "--sandbox", "docker", "--tasks-dir", str(args.task)
+        )  # fmt: skip
+    for name, argv in peers.items():
+        peer(argv, args.task)
+        results[name] = timed(functools.partial(peer, argv, args.task), args.rounds)
     print(f"engine {info.version}, {info.cpus} CPUs, start-up {start_up:.2f} s, build {built.seconds:.2f} s")
     medians = {name: statistics.median(found) for name, found in results.items()}
     for name, found in results.items():
