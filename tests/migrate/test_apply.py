@@ -2,12 +2,14 @@
 
 import errno
 import shutil
+import signal
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from seatrials.migrate import apply
+from seatrials.migrate import apply, run
 from seatrials.migrate.model import Unreadable
 from seatrials.migrate.plan import plan
 from seatrials.migrate.proof import result
@@ -115,6 +117,30 @@ def test_killed_between_renames_a_task_is_old_or_new(
     assert tree(folder) == before
     assert [path.name for path in folder.parent.iterdir()] == ["answer"]
     assert turn_one(TaskPackage(folder), Options(in_place=True)).problem == ""
+
+
+def test_worker_that_is_ended_takes_back_what_it_was_writing(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C ends the workers of a run; none leaves a half-built folder beside a task."""
+    folder = make()
+    before = tree(folder.parent)
+    kept = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    put = apply._put
+
+    def ended(*args: Any) -> None:
+        put(*args)
+        signal.raise_signal(signal.SIGTERM)
+
+    monkeypatch.setattr(apply, "_put", ended)
+    try:
+        run._start([(folder, "answer")], Options(in_place=True))
+        with pytest.raises(SystemExit):
+            run._work(0)
+    finally:
+        for number, handler in kept.items():
+            signal.signal(number, handler)
+    assert tree(folder.parent) == before
 
 
 def test_recovery_finds_a_task_by_its_own_path(make: Make) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Literal
 
-from seatrials.errors import EXIT_FINDINGS, EXIT_OK, CannotJudgeError
+from seatrials.errors import EXIT_FINDINGS, EXIT_INTERRUPTED, EXIT_OK, CannotJudgeError
 from seatrials.migrate.apply import write
 from seatrials.migrate.export import export_plan
 from seatrials.migrate.model import STATUSES, Fill, Note, Plan, Status, Unreadable, Verb
@@ -256,10 +256,12 @@ _GIVEN: tuple[Sequence[tuple[Path, str]], Options] = ((), Options())
 
 
 def _start(names: Sequence[tuple[Path, str]], options: Options) -> None:
-    """Take over what all tasks of a run share; Ctrl-C is the parent's to handle."""
+    """Take over what all tasks of a run share; Ctrl-C is the parent's to handle, which ends its workers."""
     global _GIVEN  # noqa: PLW0603 - a worker's only state, set once
     _GIVEN = (names, options)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # An exception, so that a task that is being written is taken back.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(EXIT_INTERRUPTED))
 
 
 def _work(place: int) -> Outcome:
