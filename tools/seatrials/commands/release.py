@@ -23,7 +23,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "source", nargs="?", metavar="COLLECTION", help="the collection's folder (default: here)"
     )
-    where = parser.add_mutually_exclusive_group(required=True)
+    parser.epilog = (
+        "What stays the same can stand in the collection's pyproject.toml, under [tool.seatrials.release]."
+    )
+    where = parser.add_mutually_exclusive_group()
     where.add_argument("--out", type=Path, metavar="DIR", help="write to a folder, to look at first")
     where.add_argument("--repo", metavar="OWNER/NAME", help="publish on the Hugging Face Hub, in one commit")
     parser.add_argument("--force", action="store_true", help="with --out: replace DIR if it holds something")
@@ -36,20 +39,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--layout",
         choices=("arena", "harbor"),
-        default="arena",
         help="arena: tasks in envs/ (default); harbor: Harbor tasks in\ntasks/, with Harbor's registry.json",
     )
     parser.add_argument(
         "--name",
-        default="",
         metavar="NAME",
         help="put the collection in the folder NAME, so that several\nshare a data set",
     )
-    parser.add_argument("--split", default="train", metavar="NAME", help="the tables' split (default: train)")
+    parser.add_argument("--split", metavar="NAME", help="the tables' split (default: train)")
     parser.add_argument(
         "--runs",
         choices=("latest", "all"),
-        default="latest",
         help="the trials to publish: those behind the verdicts\n(default), or all recorded of the tasks",
     )
     parser.add_argument(
@@ -80,6 +80,7 @@ def run(args: argparse.Namespace) -> int:
     from seatrials.release.secrets import SecretsFoundError
 
     _sane(args)
+    _fill(args)
     try:
         return _stage(args) if args.out is not None else _publish(args)
     except SecretsFoundError as error:
@@ -95,6 +96,19 @@ def _sane(args: argparse.Namespace) -> None:
         raise UsageError("`--private`, `--tag` and `--dry-run` belong to `--repo`")
     if args.repo is not None and args.force:
         raise UsageError("`--force` belongs to `--out`")
+
+
+def _fill(args: argparse.Namespace) -> None:
+    """Add what the collection's own settings say to what the command line leaves open."""
+    from seatrials.errors import UsageError
+    from seatrials.release.settings import settings_at
+
+    for key, value in settings_at(Path(args.source or ".")).items():
+        name = key.replace("-", "_")
+        if not getattr(args, name):
+            setattr(args, name, value)
+    if args.out is None and args.repo is None:
+        raise UsageError("say where to: `--repo OWNER/NAME`, or `--out DIR` to look at it first")
 
 
 def _publish(args: argparse.Namespace) -> int:
@@ -142,9 +156,9 @@ def _request(args: argparse.Namespace) -> "Request":
     return Request(
         source=args.source,
         title=args.title,
-        layout=Layout(name=args.name, harbor=args.layout == "harbor"),
-        runs=None if args.without_replays else args.runs,
-        split=args.split,
+        layout=Layout(name=args.name or "", harbor=args.layout == "harbor"),
+        runs=None if args.without_replays else args.runs or "latest",
+        split=args.split or "train",
         license=args.license,
         note=args.card_note,
         requires=args.requires,

@@ -26,10 +26,9 @@ from urllib.parse import quote
 
 from seatrials.errors import RefusedError, UsageError
 from seatrials.release.contents import Data, pieces
-from seatrials.task.harbor import parse_toml
+from seatrials.release.settings import PYPROJECT, TABLE, table_at
 
-PYPROJECT: Final = "pyproject.toml"
-_TABLE: Final = ("tool", "seatrials", "release", "allow")
+_TABLE: Final = f"{TABLE}.allow"
 
 MACHINE: Final = "machine-secret"
 HOME: Final = "home-path"
@@ -181,7 +180,7 @@ class SecretsFoundError(RefusedError):
         more = f", and {len(hits) - 1} more" if len(hits) > 1 else ""
         super().__init__(
             f"the scan stopped the release: {hits[0]}{more}; remove it, or let it pass with a reason under"
-            f" `{'.'.join(_TABLE)}` in `{PYPROJECT}`"
+            f" `{_TABLE}` in `{PYPROJECT}`"
         )
 
 
@@ -242,22 +241,14 @@ def _spellings(value: str) -> tuple[bytes, ...]:
 
 def allowances(root: Path) -> tuple[Allowance, ...]:
     """Read the exceptions of a collection; UsageError for one that lacks a reason or names no such kind."""
-    try:
-        raw = (root / PYPROJECT).read_bytes()
-    except OSError:
-        return ()
-    table: Any = parse_toml(raw, path=PYPROJECT).data
-    for part in _TABLE:
-        table = table.get(part) if isinstance(table, dict) else None
-    if table is None:
-        return ()
+    table = table_at(root).get("allow", {})
     if not isinstance(table, dict):
-        raise UsageError(f"`{'.'.join(_TABLE)}` in `{PYPROJECT}` must be a table of paths")
+        raise UsageError(f"`{_TABLE}` in `{PYPROJECT}` must be a table of paths")
     return tuple(_allowance(pattern, value) for pattern, value in table.items())
 
 
 def _allowance(pattern: str, value: Any) -> Allowance:
-    where = f"`{'.'.join(_TABLE)}` in `{PYPROJECT}`: `{pattern}`"
+    where = f"`{_TABLE}` in `{PYPROJECT}`: `{pattern}`"
     data = {"reason": value} if isinstance(value, str) else value
     match data:
         case {"reason": str(reason), **rest} if reason.strip():
