@@ -37,6 +37,10 @@ def test_answers_are_taken_from_the_command_line() -> None:
         (["My Task"], "name"),
         (["my-task", "-d", "license"], "KEY=VALUE"),
         (["my-task", "-d", "cpus=0"], "cpus"),
+        (["my-task", "-d", "cpu=1"], "did you mean `cpus`?"),
+        (["my-task", "-d", "qqqqq=1"], "asks for"),
+        ([""], "empty"),
+        (["submission.yaml/my-task"], "can't be made"),
         (["sum-column"], "exists already"),
     ],
 )

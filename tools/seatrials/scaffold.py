@@ -1,6 +1,7 @@
 """A new task from the copier template of a collection, or from the one that the kit ships."""
 
 from collections.abc import Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Final
 
@@ -23,10 +24,23 @@ def scaffold(template: Path, target: Path, answers: Mapping[str, str], *, ask: b
 
     With `ask`, questions without an answer are put on the terminal; else they
     take their defaults. Raises UsageError for an answer that a question's
-    validator refuses; nothing is left behind then.
+    validator refuses, for one that no question asks for, and for a folder that
+    can't be written; nothing is left behind then.
     """
     if target.exists() or target.is_symlink():
         raise UsageError(f"`{target}` exists already; choose another name")
+    questions = _questions(template)
+    for key in answers:
+        if questions and key not in questions:
+            near = get_close_matches(key, questions, n=1)
+            raise UsageError(
+                f"`{key}` is no question of the template; "
+                + (f"did you mean `{near[0]}`?" if near else f"it asks for {', '.join(questions)}")
+            )
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"`{target.parent}` can't be made: {error.strerror}") from None
     from copier import run_copy
     from copier.errors import CopierAnswersInterrupt, CopierError, InteractiveSessionError
 
@@ -41,3 +55,16 @@ def scaffold(template: Path, target: Path, answers: Mapping[str, str], *, ask: b
     except (ValueError, CopierError) as error:
         said = " ".join(str(error).split())
         raise UsageError(f"the template refuses an answer: {said}") from None
+    except OSError as error:
+        raise UsageError(f"`{target}` can't be written: {error.strerror}") from None
+
+
+def _questions(template: Path) -> tuple[str, ...]:
+    """Return the keys that a template asks for; none where its questions are spread over files."""
+    import yaml
+
+    try:
+        asked = yaml.safe_load((template / "copier.yml").read_text("utf-8"))
+    except yaml.YAMLError:  # `!include` is copier's own
+        return ()
+    return tuple(key for key in asked if not key.startswith("_")) if isinstance(asked, dict) else ()

@@ -38,6 +38,8 @@ def run(args: argparse.Namespace) -> int:
         if not equals or not key:
             raise UsageError(f"`--data {pair}` must have the form KEY=VALUE")
         answers[key] = value
+    if not args.name:
+        raise UsageError("the name is empty; give the task's name, or a path that ends in it")
     here = Path()
     if "/" in args.name:
         target = Path(args.name)
