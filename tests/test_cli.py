@@ -96,3 +96,21 @@ def test_reader_that_leaves_early_is_no_error(tmp_path: Path) -> None:
     )
     assert done.stdout == "# Rules\n"
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [("rules >&-", 0), ("rules 2>&-", 0), ("check nope >&- 2>&-", 2), ("check nope <&-", 2)],
+)
+def test_closed_stream_changes_no_exit_code(words: str, code: int, tmp_path: Path) -> None:
+    """A command whose standard stream was closed runs as ever, and ends without a traceback."""
+    done = subprocess.run(
+        f"{sys.executable} -m seatrials {words}",
+        shell=True,
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+    )
+    assert done.returncode == code
+    assert "Traceback" not in done.stderr

@@ -5,6 +5,7 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Final
 
 from seatrials import __version__
@@ -33,6 +34,7 @@ _EPILOG: Final = (
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
+    _stand_in_for_closed_streams()
     try:
         return _run(words)
     except SeatrialsError as error:
@@ -85,6 +87,13 @@ def _parser() -> argparse.ArgumentParser:
         "command", choices=[name for name, _ in COMMANDS], metavar="COMMAND", help="see above"
     )
     return parser
+
+
+def _stand_in_for_closed_streams() -> None:
+    """Let a command run that was started with a standard stream closed (`>&-`): its exit code still tells."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115 - open to the end
 
 
 def _say(message: str) -> None:
