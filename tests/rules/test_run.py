@@ -116,6 +116,22 @@ def test_reading_that_raises_is_a_finding(native_task: Path, monkeypatch: pytest
     assert "reading the task: ZeroDivisionError" in report.findings[0].message
 
 
+def out_of_memory(_: TaskPackage) -> Iterator[Hit]:
+    """A rule that finds no memory."""
+    raise MemoryError
+    yield
+
+
+def test_task_too_large_for_the_memory_is_rejected(
+    native_task: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A task that exhausts the memory is at fault, in a rule as in the reading, and not the kit."""
+    rules = (TaskRule("XXX103", "error", out_of_memory),)
+    assert codes(check_task(TaskPackage(native_task), rules=rules)) == ["KIT103"]
+    monkeypatch.setattr(TaskPackage, "content_hash", property(lambda task: next(out_of_memory(task))))
+    assert codes(check_task(TaskPackage(native_task))) == ["KIT103"]
+
+
 def test_rule_tells_a_hundred_findings_and_that_there_are_more(native_task: Path) -> None:
     """A rule that finds something without end is stopped, and the others run."""
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from seatrials.findings import Finding, Severity, at_least
 from seatrials.rules import COLLECTION_RULES, TASK_RULES
 from seatrials.rules.gates import GateSummary
-from seatrials.rules.limits import FAILED, SECONDS, TOO_LONG, OutOfTime, allowance, time_limit
+from seatrials.rules.limits import DIED, FAILED, SECONDS, TOO_LONG, OutOfTime, allowance, time_limit
 from seatrials.rules.model import Hit, Profile, Skip, TaskReport, TaskRule, Waived
 from seatrials.rules.settle import Settlement
 from seatrials.task.collection import Collection, Selection
@@ -111,6 +111,8 @@ def check_task(
             _apply(rules, task, profile, findings, skipped)
     except OutOfTime:
         findings.append(TOO_LONG.finding(TOO_LONG.check()))
+    except MemoryError:
+        findings.append(DIED.finding(DIED.check("ran out of memory")))
     except Exception as error:  # noqa: BLE001 - a fault of the reading must not end the run either
         findings.append(FAILED.finding(FAILED.check("reading the task", error)))
     return TaskReport(
@@ -198,5 +200,7 @@ def _apply(
                     findings.append(rule.finding(Hit(message=f"and more of this; {_MOST} are told")))
                     break
                 findings.append(rule.finding(hit))
+        except MemoryError:
+            raise
         except Exception as error:  # noqa: BLE001 - one rule's fault must not hide what the others find
             findings.append(FAILED.finding(FAILED.check(f"the rule {rule.code}", error)))
