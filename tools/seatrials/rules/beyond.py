@@ -129,12 +129,17 @@ def mutable_base(task: TaskPackage) -> Iterator[Hit]:
             yield Hit(path=DOCKERFILE, line=stage.line, message=f"`FROM {base}` names no version")
 
 
+_LEAST_GRAMS: Final = 20
+"""13-grams from which a prompt is compared: a sentence or two are told from others by their data."""
+
+
 def near_duplicates(collection: Collection, reports: tuple[TaskReport, ...]) -> Iterator[Hit]:
     """No two tasks of a collection have nearly the same prompt.
 
     Why: of two tasks that share half of their word 13-grams the second
     teaches little, and a model that has seen one has seen both. What more
-    than twenty tasks share is the collection's own template and not counted.
+    than twenty tasks share is the collection's own template and not counted;
+    prompts of fewer than 32 words are not compared.
 
     Fix: make the tasks differ in what is asked, not in names and numbers, or drop one.
     """
@@ -152,8 +157,9 @@ def near_duplicates(collection: Collection, reports: tuple[TaskReport, ...]) -> 
         pair for tasks in by_gram.values() if len(tasks) <= _MOST_SHARING for pair in combinations(tasks, 2)
     )
     for (first, second), number in sorted(shared.items()):
-        share = number / min(sizes[first], sizes[second])
-        if share >= NEAR_COPY:
+        least = min(sizes[first], sizes[second])
+        share = number / least
+        if least >= _LEAST_GRAMS and share >= NEAR_COPY:
             both = f"`{names[first]}` and `{names[second]}`"
             yield Hit(message=f"{both} share {share:.0%} of the shorter prompt's 13-grams")
 
