@@ -119,20 +119,25 @@ def test_killed_between_renames_a_task_is_old_or_new(
     assert turn_one(TaskPackage(folder), Options(in_place=True)).problem == ""
 
 
-def test_worker_that_is_ended_takes_back_what_it_was_writing(
-    make: Make, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("writing", [True, False])
+def test_worker_that_is_ended_leaves_nothing_beside_the_task(
+    make: Make, monkeypatch: pytest.MonkeyPatch, writing: bool
 ) -> None:
-    """Ctrl-C ends the workers of a run; none leaves a half-built folder beside a task."""
+    """Ctrl-C ends the workers of a run: a task half built is taken back, one in its place is finished."""
     folder = make()
     before = tree(folder.parent)
     kept = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    put = apply._put
+    place, name = (apply, "_put") if writing else (shutil, "rmtree")
+    real, calls = getattr(place, name), []
 
     def ended(*args: Any) -> None:
-        put(*args)
-        signal.raise_signal(signal.SIGTERM)
+        calls.append(args)
+        if writing or len(calls) > 1:
+            real(*args)
+        if len(calls) == 1:
+            signal.raise_signal(signal.SIGTERM)
 
-    monkeypatch.setattr(apply, "_put", ended)
+    monkeypatch.setattr(place, name, ended)
     try:
         run._start([(folder, "answer")], Options(in_place=True))
         with pytest.raises(SystemExit):
@@ -140,7 +145,8 @@ def test_worker_that_is_ended_takes_back_what_it_was_writing(
     finally:
         for number, handler in kept.items():
             signal.signal(number, handler)
-    assert tree(folder.parent) == before
+    assert [path.name for path in folder.parent.iterdir()] == ["answer"]
+    assert (tree(folder.parent) == before) is writing
 
 
 def test_recovery_finds_a_task_by_its_own_path(make: Make) -> None:

@@ -57,7 +57,11 @@ def write(task: TaskPackage, files: Mapping[str, TaskFile], target: Path, *, ove
             old.rename(target)
         _clear(new)
         raise
-    _clear(old)
+    try:
+        _clear(old)
+    except (KeyboardInterrupt, SystemExit):
+        _clear(old)
+        raise
 
 
 def recover(place: Path) -> list[Path]:

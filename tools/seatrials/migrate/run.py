@@ -1,5 +1,6 @@
 """Many tasks: choose, plan, prove and write each, and gather what came of them."""
 
+import contextlib
 import difflib
 import multiprocessing
 import os
@@ -247,9 +248,24 @@ def _outcomes(
         return
     context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
     names = [(tasks[index].root, tasks[index].label) for index in indexes]
-    with context.Pool(jobs, _start, (names, options)) as pool:
+    with _without_ctrl_c():
+        crew = context.Pool(jobs, _start, (names, options))
+    with crew as pool:
         found = pool.imap(_work, range(len(names)), chunksize=_CHUNK)
         yield from zip(indexes, found, strict=True)
+
+
+@contextlib.contextmanager
+def _without_ctrl_c() -> Iterator[None]:
+    """Put Ctrl-C off, so that no worker meets it before it knows whose it is."""
+    if sys.platform == "win32":
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 _GIVEN: tuple[Sequence[tuple[Path, str]], Options] = ((), Options())
