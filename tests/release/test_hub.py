@@ -54,14 +54,20 @@ def test_changed_task_sends_itself_and_the_tables_only(collection: Path, hub: Hu
     """A release after a change sends what changed; what is gone is deleted; other files stay."""
     assert publish(collection) == 0
     repo = hub.repos[REPO]
-    repo.add({**repo.files, "mine/notes.md": b"mine", "envs/old/task.md": b"old"})
+    theirs = {
+        "mine/notes.md": b"mine",
+        "data/mine.parquet": b"PAR1",
+        "tasks/x/task.toml": b"x",
+        "registry.json": b"[]",
+    }
+    repo.add({**repo.files, **theirs, "envs/old/task.md": b"old"})
     hub.sent.clear()
     script = collection / "tasks" / "sum-column" / "verifier" / "test.sh"
     script.write_text(script.read_text() + "# changed\n")
     assert publish(collection) == 0
     assert sorted(hub.sent) == ["data/tasks.parquet", "envs/sum-column/verifier/test.sh"]
     assert "envs/old/task.md" not in repo.files
-    assert repo.files["mine/notes.md"] == b"mine"
+    assert theirs.items() <= repo.files.items()
 
 
 def test_card_of_the_repository_is_kept(collection: Path, hub: Hub) -> None:
@@ -71,6 +77,17 @@ def test_card_of_the_repository_is_kept(collection: Path, hub: Hub) -> None:
     card = hub.repos[REPO].files["README.md"].decode()
     assert "license: cc-by-4.0" in card
     assert card.index("Their text.") < card.index("## Tasks")
+
+
+def test_card_that_cannot_be_kept_stops_the_release(
+    collection: Path, hub: Hub, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A card with a broken header, or in another encoding, is never overwritten."""
+    for card in (b"---\nlicense: [\n---\ntext\n", b"---\n- a\n---\n", b"caf\xe9"):
+        repo = hub.seed(REPO, {"README.md": card})
+        assert publish(collection) == 1
+        assert "mend it" in capsys.readouterr().err
+        assert len(repo.commits) == 1
 
 
 def test_two_collections_share_a_repository(collection: Path, hub: Hub) -> None:

@@ -152,11 +152,13 @@ def test_values_come_from_telling_variables_only(monkeypatch: pytest.MonkeyPatch
         "GPG_KEY": "A035C8C19219BA821ECEA86B64E628F8D684696D",
         "SHORT_KEY": "a1b2c3",
         "OTHER": "v8Kq-2zLw8",
+        "LONG_SECRET": LETTERS * 10,
     }.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr("huggingface_hub.get_token", lambda: "opaque-hub-token-1")
     assert sorted(what for what, _ in known_here().values) == [
         "the value of the variable `DB_PASSWORD`",
+        "the value of the variable `LONG_SECRET`",
         "the value of the variable `MY_API_KEY`",
         "this machine's Hugging Face token",
     ]

@@ -133,7 +133,12 @@ def _read(api: "HfApi", target: Target) -> _Remote | None:
             path = api.hf_hub_download(
                 target.repo, CARD, repo_type=_DATASET, revision=commit, local_dir=folder
             )
-            card = Path(path).read_text(encoding="utf-8")
+            try:
+                card = Path(path).read_text(encoding="utf-8")
+            except UnicodeDecodeError as error:
+                raise RefusedError(
+                    f"`{CARD}` of `{target.repo}` must be UTF-8, to be kept; mend it"
+                ) from error
     tagged = None
     if target.tag is not None:
         refs = api.list_repo_refs(target.repo, repo_type=_DATASET)

@@ -67,8 +67,10 @@ class Layout:
 
     def owns(self, path: str) -> bool:
         """Say whether a path of the repository is this collection's to replace or to delete."""
-        own = ("envs/", "tasks/", "data/")
         if self.name:
             return path.startswith(self.prefix)
-        single = {self.manifest, self.registry, self.summary}
-        return path in single or path.startswith(own)
+        # Other tables and folders at the top are somebody else's.
+        single = {self.table("tasks"), self.table("replays")}
+        if self.harbor:
+            single |= {self.registry, self.summary}
+        return path in single or path.startswith(f"{self.tasks}/")

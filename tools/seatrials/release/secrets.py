@@ -219,12 +219,19 @@ def known_of(values: Mapping[str, str], home: Path | None) -> Known:
 
 def _telling(name: str, value: str) -> bool:
     """Say whether a value is a secret rather than a setting, such as a path, a switch or a word."""
-    if len(value) < _MIN_VALUE or len(set(value)) < _MIN_DISTINCT or Path(value).exists():
+    if len(value) < _MIN_VALUE or len(set(value)) < _MIN_DISTINCT or _is_path(value):
         return False
     if "PASSWORD" in name.upper():
         return value.lower() not in {"password", "changeme", "postgres"}
     return not (value.isdigit() or (value.replace("-", "").replace("_", "").isalpha() and value.islower()
                                     and len(value) < _MIN_WORD))  # fmt: skip
+
+
+def _is_path(value: str) -> bool:
+    try:
+        return Path(value).exists()
+    except (OSError, ValueError):  # too long for a path, say
+        return False
 
 
 def _spellings(value: str) -> tuple[bytes, ...]:
