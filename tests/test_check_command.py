@@ -255,6 +255,21 @@ def test_home_is_not_needed(bad: Path) -> None:
     assert run_check(cwd=bad, XDG_CACHE_HOME="", HOME="/dev/null").returncode == 1
 
 
+@pytest.mark.parametrize("name", ["submission.yaml", "pyproject.toml"])
+def test_pipe_in_the_place_of_a_collections_file_is_not_read(bad: Path, name: str) -> None:
+    """A pipe named as the manifest or as the settings does not keep the check waiting for a writer."""
+    (bad / name).unlink(missing_ok=True)
+    os.mkfifo(bad / name)
+    done = subprocess.run(
+        [sys.executable, "-m", "seatrials", "check"],
+        cwd=bad,
+        timeout=120,
+        check=False,
+        stdout=subprocess.DEVNULL,
+    )
+    assert done.returncode == 1
+
+
 def test_names_that_the_terminal_lacks_are_spelt_out(bad: Path) -> None:
     """A terminal of another encoding gets escapes, not an error."""
     (bad / "tasks" / "sum-column").rename(bad / "tasks" / "süm")

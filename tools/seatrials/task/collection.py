@@ -36,6 +36,8 @@ class Collection:
     @cached_property
     def manifest(self) -> YamlData | None:
         """The parsed ``submission.yaml``; None where there is none."""
+        if not self.manifest_path.is_file():  # a pipe would never end
+            return None
         try:
             raw = self.manifest_path.read_bytes()
         except OSError:

@@ -63,6 +63,8 @@ def waivers_of(task: TaskPackage) -> tuple[Waiver, ...]:
 
 def waivers_at(folder: Path) -> tuple[Waiver, ...]:
     """Read the waivers in a folder's ``pyproject.toml``, the faulty ones too; none where there is no file."""
+    if not (folder / PYPROJECT).is_file():  # a pipe would never end
+        return ()
     try:
         raw = (folder / PYPROJECT).read_bytes()
     except OSError:
