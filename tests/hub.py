@@ -75,6 +75,7 @@ class Hub:
     def __init__(self) -> None:
         self.repos: dict[str, Repo] = {}
         self.lfs: dict[str, bytes] = {}
+        self.collections: dict[str, list[str]] = {}
         self.faults: list[Fault] = []
         self.requests: list[tuple[str, str]] = []
         self.sent: list[str] = []
@@ -182,6 +183,8 @@ class Handler(BaseHTTPRequestHandler):
             return self.create(json.loads(body))
         if path == "/api/validate-yaml":
             return as_json(200, {"errors": [], "warnings": []})
+        if match := re.fullmatch(r"/api/collections/([^/]+/[^/]+?)(/items)?", path):
+            return self.collect(match[1], json.loads(body)["item"] if match[2] else None)
         if match := re.fullmatch(r"/datasets/([^/]+/[^/]+?)\.git/info/lfs/objects/batch", path):
             objects = [
                 {**item, "actions": {"upload": {"href": f"{hub.url}/lfs/{item['oid']}"}}}
@@ -208,6 +211,20 @@ class Handler(BaseHTTPRequestHandler):
             return as_json(409, {"error": "exists", **url})
         self.hub.seed(name, {}, private=asked.get("private") is True or asked.get("visibility") == "private")
         return as_json(200, url)
+
+    def collect(self, slug: str, item: dict[str, Any] | None) -> tuple[int, bytes, dict[str, str]]:
+        """Return a collection, with an item more where one is given."""
+        items = self.hub.collections.get(slug)
+        if items is None:
+            return as_json(404, {"error": "no such collection"})
+        if item is not None and item["id"] in items:
+            return as_json(409, {"error": "exists"})
+        if item is not None:
+            items.append(item["id"])
+        told = {"slug": slug, "title": "t", "owner": {}, "items": [], "position": 0, "private": False}
+        return as_json(
+            200, {**told, "theme": "blue", "upvotes": 0, "lastUpdated": "2026-01-01T00:00:00.000Z"}
+        )
 
     def resolve(self, name: str, revision: str, file: str) -> tuple[int, bytes, dict[str, str]]:
         """Return a file."""

@@ -210,6 +210,19 @@ def test_tag_is_never_moved(collection: Path, hub: Hub, capsys: pytest.CaptureFi
     assert len(hub.repos[REPO].commits) == 2
 
 
+def test_collection_gets_the_data_set_once(
+    collection: Path, hub: Hub, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The data set is added to a collection of the Hub; a missing one is said, with the set published."""
+    hub.collections["ada/seas-1"] = []
+    assert publish(collection, "--collection", "ada/seas-2") == 1
+    assert "is published, but the collection `ada/seas-2`" in capsys.readouterr().err
+    for _ in range(2):
+        assert publish(collection, "--collection", "ada/seas-1") == 0
+    assert hub.collections == {"ada/seas-1": [REPO]}
+    assert len(hub.repos[REPO].commits) == 2
+
+
 def test_dry_run_changes_nothing(collection: Path, hub: Hub, capsys: pytest.CaptureFixture[str]) -> None:
     """A dry run says what would be sent; nothing is created or sent."""
     assert publish(collection, "--dry-run") == 0
@@ -242,6 +255,7 @@ def test_tasks_without_a_good_replay_stop_the_upload(
     [
         ["--repo", "nobody"],
         ["--repo", REPO, "--force"],
+        ["--repo", REPO, "--collection", "seas"],
         ["--out", "o", "--tag", "v1"],
         ["--out", "o", "--dry-run"],
     ],

@@ -33,6 +33,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--private", action="store_true", help="with --repo: make a missing data set private")
     parser.add_argument("--tag", metavar="TAG", help="with --repo: tag the commit, as v0.1.0")
     parser.add_argument(
+        "--collection", metavar="SLUG", help="with --repo: add the data set to this collection"
+    )
+    parser.add_argument(
         "--dry-run", action="store_true", help="with --repo: say what would be sent, send nothing"
     )
     parser.add_argument("--title", metavar="TEXT", help="the data set's title (default: the team's name)")
@@ -92,8 +95,8 @@ def run(args: argparse.Namespace) -> int:
 def _sane(args: argparse.Namespace) -> None:
     from seatrials.errors import UsageError
 
-    if args.out is not None and (args.private or args.tag is not None or args.dry_run):
-        raise UsageError("`--private`, `--tag` and `--dry-run` belong to `--repo`")
+    if args.out is not None and (args.private or args.tag or args.collection or args.dry_run):
+        raise UsageError("`--private`, `--tag`, `--collection` and `--dry-run` belong to `--repo`")
     if args.repo is not None and args.force:
         raise UsageError("`--force` belongs to `--out`")
 
@@ -115,7 +118,13 @@ def _publish(args: argparse.Namespace) -> int:
     from seatrials.flows.release import publish_to
     from seatrials.release.hub import Target
 
-    target = Target(repo=args.repo, private=args.private, tag=args.tag, dry_run=args.dry_run)
+    target = Target(
+        repo=args.repo,
+        private=args.private,
+        tag=args.tag,
+        collection=args.collection,
+        dry_run=args.dry_run,
+    )
     done, _ = publish_to(_request(args), target)
     number = len(done.staged.rows)
     tasks = f"{number} task{'s' if number != 1 else ''}"

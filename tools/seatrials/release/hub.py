@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from seatrials.errors import CannotJudgeError, NoIdentityError, RefusedError, UsageError
 from seatrials.release.layout import CARD, Layout
@@ -22,8 +22,9 @@ MAX_TRIES: Final = 5
 """How often a branch may move between the reading of its card and the commit."""
 
 _REPO: Final = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}")
+_COLLECTION: Final = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[\w.-]{1,200}")
 _CHUNK: Final = 1024 * 1024
-_DATASET: Final = "dataset"
+_DATASET: Final[Literal["dataset"]] = "dataset"
 
 Stager = Callable[[str], AbstractContextManager[Staged]]
 """Stages the set for the card that is there (empty where there is none)."""
@@ -31,17 +32,25 @@ Stager = Callable[[str], AbstractContextManager[Staged]]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Target:
-    """Where to publish. `private` is for a repository that is made; `tag` names the published commit."""
+    """Where to publish. `private` is for a repository that is made; `tag` names the published commit.
+
+    `collection` is the slug of a collection on the Hub, to which the data set is added.
+    """
 
     repo: str
     private: bool = False
     tag: str | None = None
+    collection: str | None = None
     dry_run: bool = False
 
     def __post_init__(self) -> None:
         """Raise UsageError for what names no repository."""
         if not _REPO.fullmatch(self.repo):
             raise UsageError(f"`{self.repo}` must have the form OWNER/NAME")
+        if self.collection is not None and not _COLLECTION.fullmatch(self.collection):
+            raise UsageError(
+                f"`{self.collection}` must be a collection's slug, OWNER/TITLE-ID, as in its address"
+            )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -107,6 +116,8 @@ def publish(api: "HfApi", target: Target, layout: Layout, stager: Stager) -> Pub
             commit, sent, deleted = done
             if target.tag is not None and commit is not None and not target.dry_run:
                 _tag(api, target.repo, target.tag, commit)
+            if target.collection is not None and not target.dry_run:
+                _collect(api, target.repo, target.collection)
             return Published(staged=staged, commit=commit, created=created, sent=sent, deleted=deleted)
         raise RefusedError(f"`{target.repo}` changed {MAX_TRIES} times meanwhile; try again when it is quiet")
 
@@ -204,6 +215,21 @@ def _tag(api: "HfApi", repo: str, tag: str, commit: str) -> None:
         api.create_tag(repo, tag=tag, revision=commit, repo_type=_DATASET)
     elif there != commit:
         raise RefusedError(f"the tag `{tag}` names another commit of `{repo}`; choose a new one")
+
+
+def _collect(api: "HfApi", repo: str, collection: str) -> None:
+    """Add the data set to a collection of the Hub; one that has it is left as it is."""
+    from huggingface_hub.errors import HfHubHTTPError
+
+    try:
+        api.add_collection_item(collection, item_id=repo, item_type=_DATASET, exists_ok=True)
+    except HfHubHTTPError as error:
+        if _status(error) not in {403, 404}:
+            raise
+        raise RefusedError(
+            f"`{repo}` is published, but the collection `{collection}` is not there, or not for this token to"
+            " change; the same command with another `--collection` sends nothing twice"
+        ) from None
 
 
 def _status(error: Exception) -> int | None:

@@ -21,7 +21,7 @@ from seatrials.task.harbor import parse_toml
 PYPROJECT: Final = "pyproject.toml"
 TABLE: Final = "tool.seatrials.release"
 
-_TEXTS: Final = ("repo", "title", "name", "split", "license", "card-note")
+_TEXTS: Final = ("repo", "collection", "title", "name", "split", "license", "card-note")
 _SWITCHES: Final = ("private", "without-replays")
 _LISTS: Final = ("requires", "setup")
 _CHOICES: Final[Mapping[str, tuple[str, ...]]] = {"layout": ("arena", "harbor"), "runs": ("latest", "all")}
