@@ -171,6 +171,8 @@ def test_harbor_layout(harbor_task: Path, tmp_path: Path) -> None:
         "tasks",
     ]
     (spec,) = json.loads((out / "registry.json").read_text())
+    header = yaml.safe_load((out / "README.md").read_text().split("---\n")[1])
+    assert header["license"] == rows(out, "data/tasks.parquet")[0]["license"].lower()
     assert spec["name"] == "set"
     assert spec["description"] == "Sums"
     assert spec["tasks"] == [{"name": "sum-column", "path": "tasks/sum-column"}]
@@ -250,6 +252,13 @@ Mine after.
 My note.
 <!-- seatrials-note: end -->
 """
+
+
+def test_license_that_no_task_declares_is_unknown() -> None:
+    """The card claims no license where no task has one, and takes the one given."""
+    for given, shown in ((None, "unknown"), ("MIT", "mit")):
+        card = render_card(CardOptions(title="T", license=given), Layout(), (), trials=0, replays=None)
+        assert yaml.safe_load(card.split("---\n")[1])["license"] == shown
 
 
 def test_existing_card_keeps_all_but_our_sections() -> None:

@@ -120,6 +120,8 @@ def _header(options: CardOptions, layout: Layout, rows: Sequence[TaskRow], trial
         header["license"] = options.license.lower()
     elif len(licenses) == 1 and all(row.license for row in rows) and " " not in licenses[0]:
         header["license"] = licenses[0].lower()
+    elif not licenses:
+        header["license"] = "unknown"
     else:
         header["license"] = "other"
         header["license_name"] = "per-task"
