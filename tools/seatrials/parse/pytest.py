@@ -7,10 +7,10 @@ loops over literals, and through the functions and fixtures of the same file.
 
 import ast
 import posixpath
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Final, Literal
+from functools import cached_property, lru_cache
+from typing import Final, Literal, TypeVar
 
 MAX_SOURCE: Final = 512 * 1024
 """Bytes that are parsed; of a larger file nothing is said."""
@@ -79,9 +79,11 @@ class Written:
     text: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+_Fact = TypeVar("_Fact")
+
+
 class PythonFacts:
-    """What one file says.
+    """What one file says. Each fact is worked out when it is asked for; none raises.
 
     `parsed` is false for what is not Python or too large; `tests` counts its
     tests; `swallowed` has the lines of assertions whose failure is caught and
@@ -89,26 +91,87 @@ class PythonFacts:
     file sets a seed.
     """
 
-    parsed: bool
-    paths: tuple[PathUse, ...] = ()
-    fields: tuple[FieldRead, ...] = ()
-    compared: tuple[Compared, ...] = ()
-    assertions: tuple[Assertion, ...] = ()
-    written: tuple[Written, ...] = ()
-    swallowed: tuple[int, ...] = ()
-    unseeded: tuple[int, ...] = ()
-    tests: int = 0
+    def __init__(self, source: bytes, name: str) -> None:
+        self._source = source
+        self._name = name
+
+    @cached_property
+    def _module(self) -> "_Module | None":
+        if len(self._source) > MAX_SOURCE:
+            return None
+        try:
+            return _Module(ast.parse(self._source), self._name)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return None
+
+    def _all(self, found: Callable[["_Module"], Iterable[_Fact]]) -> tuple[_Fact, ...]:
+        if self._module is None:
+            return ()
+        try:
+            return tuple(dict.fromkeys(found(self._module)))
+        except (RecursionError, MemoryError):
+            return ()
+
+    @cached_property
+    def parsed(self) -> bool:
+        """Whether the file is Python and small enough to be read."""
+        return self._module is not None
+
+    @cached_property
+    def paths(self) -> tuple[PathUse, ...]:
+        """The paths in the container that it uses, and how."""
+        return self._all(_Module.uses)
+
+    @cached_property
+    def fields(self) -> tuple[FieldRead, ...]:
+        """The fields that it reads, and from which path."""
+        return self._all(_Module.fields)
+
+    @cached_property
+    def compared(self) -> tuple[Compared, ...]:
+        """The constants that it compares with."""
+        return self._all(_Module.compared)
+
+    @cached_property
+    def assertions(self) -> tuple[Assertion, ...]:
+        """Its assertions."""
+        return self._all(_Module.assertions)
+
+    @cached_property
+    def asserts_values(self) -> bool:
+        """Whether some assertion is about a value; the first one found is enough."""
+        try:
+            return self._module is not None and any(
+                item.kind == "value" for item in self._module.assertions()
+            )
+        except (RecursionError, MemoryError):
+            return False
+
+    @cached_property
+    def written(self) -> tuple[Written, ...]:
+        """The texts that it writes to paths."""
+        return self._all(_Module.written)
+
+    @cached_property
+    def swallowed(self) -> tuple[int, ...]:
+        """Lines of assertions whose failure is passed over."""
+        return self._all(_Module.swallowed) if b"except" in self._source else ()
+
+    @cached_property
+    def unseeded(self) -> tuple[int, ...]:
+        """Lines that draw random numbers without a seed."""
+        return self._all(_Module.unseeded) if b"random" in self._source else ()
+
+    @cached_property
+    def tests(self) -> int:
+        """How many functions are named as pytest's tests are."""
+        return sum(name.startswith("test") for name in self._module.functions) if self._module else 0
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=8)
 def python_facts(source: bytes, name: str = "test_outputs.py") -> PythonFacts:
     """Read a file of the verifier; `name` is its path in the verifier's folder. Never raises."""
-    if len(source) > MAX_SOURCE:
-        return PythonFacts(parsed=False)
-    try:
-        return _Module(ast.parse(source), name).facts()
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return PythonFacts(parsed=False)
+    return PythonFacts(source, name)
 
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -184,7 +247,7 @@ class _Module:
                 self.functions.setdefault(node.name, node)
                 self.bound[node] = {}
                 inner = node
-            pending += [(child, node, inner) for child in reversed(list(ast.iter_child_nodes(node)))]
+            pending += [(child, node, inner) for child in reversed(_children(node))]
 
     def _bind(self, node: ast.AST, scope: _Scope) -> None:
         match node:
@@ -296,7 +359,7 @@ class _Module:
             return None
         return posixpath.normpath(text)
 
-    def _uses(self) -> Iterator[PathUse]:
+    def uses(self) -> Iterator[PathUse]:
         for node, parent, scope in self.nodes:
             if not isinstance(node, _MAYBE_PATH):
                 continue
@@ -392,7 +455,7 @@ class _Module:
 
     # Fields and values
 
-    def _fields(self) -> Iterator[FieldRead]:
+    def fields(self) -> Iterator[FieldRead]:
         for node, _, scope in self.nodes:
             match node:
                 case ast.Subscript(value=value, slice=key, ctx=ast.Load()):
@@ -454,7 +517,7 @@ class _Module:
                             return self.constants(value, where, depth)
         return []
 
-    def _compared(self) -> Iterator[Compared]:
+    def compared(self) -> Iterator[Compared]:
         for node, _, scope in self.nodes:
             match node:
                 case ast.Compare(left=left, ops=[op], comparators=[right]):
@@ -469,7 +532,7 @@ class _Module:
                 for value in self.constants(constant, scope):
                     yield Compared(value=value, path=self.origin(other, scope), line=node.lineno)
 
-    def _written(self) -> Iterator[Written]:
+    def written(self) -> Iterator[Written]:
         for node, _, scope in self.nodes:
             match node:
                 case ast.Call(func=ast.Attribute(value=target, attr="write" | "write_text"), args=[what, *_]):
@@ -491,7 +554,7 @@ class _Module:
 
     # Assertions
 
-    def _assertions(self) -> Iterator[Assertion]:
+    def assertions(self) -> Iterator[Assertion]:
         for node, _, scope in self.nodes:
             match node:
                 case ast.Assert(test=test):
@@ -517,12 +580,12 @@ class _Module:
                 case _:
                     pass
 
-    def _swallowed(self) -> Iterator[int]:
+    def swallowed(self) -> Iterator[int]:
         for node, _, _ in self.nodes:
             if isinstance(node, ast.Assert) and self._is_caught(node):
                 yield node.lineno
 
-    def _unseeded(self) -> list[int]:
+    def unseeded(self) -> list[int]:
         lines: list[int] = []
         for node, _, _ in self.nodes:
             if not isinstance(node, ast.Call):
@@ -589,18 +652,23 @@ class _Module:
             case _:
                 return "value"
 
-    def facts(self) -> PythonFacts:
-        return PythonFacts(
-            parsed=True,
-            paths=tuple(dict.fromkeys(self._uses())),
-            fields=tuple(dict.fromkeys(self._fields())),
-            compared=tuple(dict.fromkeys(self._compared())),
-            assertions=tuple(self._assertions()),
-            written=tuple(self._written()),
-            swallowed=tuple(self._swallowed()),
-            unseeded=tuple(self._unseeded()),
-            tests=sum(name.startswith("test") for name in self.functions),
-        )
+
+_BARE: Final = frozenset({"ctx", "op", "ops", "id", "attr", "arg", "name", "type_comment"})
+"""Fields that hold no expression or statement."""
+
+
+def _children(node: ast.AST) -> list[ast.AST]:
+    """Return a node's expressions and statements in order, without operators and contexts."""
+    out: list[ast.AST] = []
+    for name in node._fields:
+        if name in _BARE:
+            continue
+        value = getattr(node, name, None)
+        if isinstance(value, list):
+            out += [item for item in value if isinstance(item, ast.AST)]
+        elif isinstance(value, ast.AST):
+            out.append(value)
+    return out
 
 
 def _catches_assertions(handler: ast.ExceptHandler) -> bool:
