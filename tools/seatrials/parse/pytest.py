@@ -7,6 +7,7 @@ loops over literals, and through the functions and fixtures of the same file.
 
 import ast
 import posixpath
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -80,6 +81,15 @@ class Written:
 
 
 _Fact = TypeVar("_Fact")
+_PASSES: Final = re.compile(
+    rb"\bexcept\b[^\n]{0,200}:[ \t]*(?:(?:#[^\n]*)?\r?\n[ \t]*)*pass\b",
+)
+"""What a handler that only passes looks like: where it is not, nothing need be parsed to know."""
+_COMPARES: Final = re.compile(
+    rb"^[ \t]*assert (?![^\n]*(?:exists|is_file|is_dir|isfile|isdir|size|True|False))[^\n#\"']{1,200}==",
+    re.MULTILINE,
+)
+"""What an assertion about a value looks like in most files: such a line is enough, unparsed."""
 
 
 class PythonFacts:
@@ -140,6 +150,8 @@ class PythonFacts:
     @cached_property
     def asserts_values(self) -> bool:
         """Whether some assertion is about a value; the first one found is enough."""
+        if _COMPARES.search(self._source):
+            return True
         try:
             return self._module is not None and any(
                 item.kind == "value" for item in self._module.assertions()
@@ -155,7 +167,7 @@ class PythonFacts:
     @cached_property
     def swallowed(self) -> tuple[int, ...]:
         """Lines of assertions whose failure is passed over."""
-        return self._all(_Module.swallowed) if b"except" in self._source else ()
+        return self._all(_Module.swallowed) if _PASSES.search(self._source) else ()
 
     @cached_property
     def unseeded(self) -> tuple[int, ...]:

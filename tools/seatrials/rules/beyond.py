@@ -20,6 +20,7 @@ _MOST_SHARING: Final = 20
 
 
 _BLOCK: Final = re.compile(r"^```[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_AFTER_KEY: Final = re.compile(r"[:=][ \t]*(-?\d{1,300}(?:\.\d{1,300})?(?:[eE][+-]?\d{1,3})?)")
 _BEFORE: Final = 300
 _ASKS: Final = re.compile(
     r"\b(?:create|generate|output|produce|record|result|save|solution|write)", re.IGNORECASE
@@ -37,7 +38,8 @@ def shown_answer(task: TaskPackage) -> Iterator[Hit]:
     """
     facts = grading(task)
     examples = list(_examples(facts.prompt.text))
-    if not examples:
+    # Without a number that tells, after a key in an example, the verifier's source need not be read.
+    if not any(tells(number) for text in examples for number in _numbers(text)):
         return
     rest = _BLOCK.sub("", facts.prompt.text)
     seen: set[float] = set()
@@ -63,6 +65,12 @@ def _examples(prompt: str) -> Iterator[str]:
         end = match.end()
         if _ASKS.search(before) and not _GIVES.search(before.rpartition("\n\n")[2] or before):
             yield match[1]
+
+
+def _numbers(text: str) -> Iterator[int | float]:
+    """Yield the numbers that follow a key."""
+    for match in _AFTER_KEY.finditer(text):
+        yield float(match[1]) if re.search("[.eE]", match[1]) else int(match[1])
 
 
 def _keys_of(text: str, value: float) -> Iterator[str]:

@@ -230,11 +230,11 @@ def grading_data(task: TaskPackage) -> Iterator[Hit]:
 
 def _read_from_image(facts: Grading) -> Iterator[tuple[str, str, int, ImageFile]]:
     """Yield what the verifier reads that the build creates and the prompt doesn't mention, each path once."""
-    seen: set[str] = set()
+    untold = {path: file for path, file in facts.image.files.items() if not facts.prompt.tells_of(path)}
+    if not untold:
+        return
     for path, where, line in facts.reads():
-        file = facts.image.files.get(path)
-        if file is not None and path not in seen and not facts.prompt.tells_of(path):
-            seen.add(path)
+        if (file := untold.pop(path, None)) is not None:
             yield path, where, line, file
 
 
