@@ -86,10 +86,22 @@ _PASSES: Final = re.compile(
 )
 """What a handler that only passes looks like: where it is not, nothing need be parsed to know."""
 _COMPARES: Final = re.compile(
-    rb"^[ \t]*assert (?![^\n]*(?:exists|is_file|is_dir|isfile|isdir|size|True|False))[^\n#\"']{1,200}==",
+    rb"^[ \t]*assert (?![^\n]*(?:exists|is_file|is_dir|isfile|isdir|size|True|False))"
+    rb"(?:(?!, f?[\"'])[^\n#]){1,200}?(?:==| in )",
     re.MULTILINE,
 )
 """What an assertion about a value looks like in most files: such a line is enough, unparsed."""
+
+
+def _may_swallow(source: bytes) -> bool:
+    """Say whether an assertion stands between an `except` that only passes and the `try` of its indent."""
+    for match in _PASSES.finditer(source):
+        start = source.rfind(b"\n", 0, match.start()) + 1
+        indent = source[start : match.start()]
+        opened = source.rfind(b"\n" + indent + b"try", 0, start)
+        if indent.strip() or opened < 0 or source.find(b"assert", opened, start) >= 0:
+            return True
+    return False
 
 
 class PythonFacts:
@@ -167,7 +179,7 @@ class PythonFacts:
     @cached_property
     def swallowed(self) -> tuple[int, ...]:
         """Lines of assertions whose failure is passed over."""
-        return self._all(_Module.swallowed) if _PASSES.search(self._source) else ()
+        return self._all(_Module.swallowed) if _may_swallow(self._source) else ()
 
     @cached_property
     def unseeded(self) -> tuple[int, ...]:

@@ -137,6 +137,11 @@ class Grading:
         found = self.task.resolve(self.context_folder + file.source) if file.source else None
         return found if found is not None and found.kind == "file" else None
 
+    def spells(self, name: str) -> bool:
+        """Say whether a file of the verifier holds a name as it is: what it reads, it spells somewhere."""
+        said = name.encode("utf-8", "surrogateescape")
+        return any(said in file.read() for _, file in verifier_files(self.task) if file.size <= MAX_FILE)
+
     def reads(self) -> Iterator[tuple[str, str, int]]:
         """Yield ``(path in the container, file of the verifier, line)`` for all that the verifier reads."""
         for name, facts in self.python:

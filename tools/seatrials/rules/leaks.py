@@ -6,7 +6,7 @@ Source: the arena's agent guide, "Static gates (at validation)".
 import posixpath
 import re
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Final
 
 from seatrials.parse.copies import copies
@@ -57,6 +57,11 @@ def _lines(text: str) -> tuple[str, ...]:
     return tuple(line for line in found if len(line) > 1 and not line.startswith(("#", "//")))
 
 
+def _says_something(data: bytes) -> bool:
+    found = ("".join(line.split()) for line in data.decode("utf-8", "replace").splitlines())
+    return any(len(line) > 1 and not line.startswith(("#", "//")) for line in found)
+
+
 def _is_telling(lines: tuple[str, ...]) -> bool:
     return len(lines) >= _LEAST_LINES and sum(map(len, lines)) >= _LEAST_TEXT
 
@@ -68,22 +73,23 @@ class _Payload:
         self.what = what
         self.data = data
         self.whole = whole
-        self.lines: tuple[str, ...] = ()
-        self.longest = ""
+        self.longest = max((line.strip() for line in data.splitlines()), key=len, default=b"")
+
+    @cached_property
+    def lines(self) -> tuple[str, ...]:
+        """The lines that it is known by; none where they are too few, or it is no text."""
         try:
-            text = data.decode("utf-8")
+            lines = _lines(self.data.decode("utf-8"))
         except UnicodeDecodeError:
-            return
-        lines = _lines(text)
-        if _is_telling(lines):
-            self.lines = lines
-            self.longest = max((line.strip() for line in text.splitlines()), key=len)
+            return ()
+        return lines if _is_telling(lines) else ()
 
     def is_in(self, data: bytes) -> bool:
         """Say whether a file is this one, or holds all of its lines in a row."""
         if data == self.data:
             return True
-        if not self.lines or self.longest.encode() not in data:
+        # The longest line stands for all: most files are told apart by it alone.
+        if self.longest not in data or not self.lines:
             return False
         there = _lines(data.decode("utf-8", "replace"))
         # A few lines of an expected output may well stand in an example that the agent is meant to see.
@@ -117,7 +123,7 @@ def _payloads(of: ByListing) -> tuple[_Payload, ...]:
             out.append(
                 _Payload(f"`{file.path}`, an expected output of the verifier", file.read(), whole=True)
             )
-    return tuple(payload for payload in out if len(_lines(payload.data.decode("utf-8", "replace"))) > 0)
+    return tuple(payload for payload in out if _says_something(payload.data))
 
 
 _RUNS_FOLDER: Final = re.compile(
@@ -231,7 +237,7 @@ def grading_data(task: TaskPackage) -> Iterator[Hit]:
 def _read_from_image(facts: Grading) -> Iterator[tuple[str, str, int, ImageFile]]:
     """Yield what the verifier reads that the build creates and the prompt doesn't mention, each path once."""
     untold = {path: file for path, file in facts.image.files.items() if not facts.prompt.tells_of(path)}
-    if not untold:
+    if not any(facts.spells(posixpath.basename(path)) for path in untold):
         return
     for path, where, line in facts.reads():
         if (file := untold.pop(path, None)) is not None:
