@@ -26,8 +26,10 @@ COMMANDS: Final = (
 )
 """Commands in the order in which a task goes through them; each is a module in `seatrials.commands`."""
 
-_EPILOG: Final = """`seatrials COMMAND --help` tells more. Exit codes: 0 good, 1 findings or a refusal, 2 usage,
-4 no Hugging Face token, 5 could not be judged, 70 a fault of ours, 130 interrupted."""
+_EPILOG: Final = """`seatrials COMMAND --help` tells more.
+
+Exit codes: 0 good, 1 findings or a refusal, 2 usage, 4 no Hugging Face token, 5 not judged,
+70 a fault of ours, 130 interrupted."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:

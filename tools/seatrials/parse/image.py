@@ -292,7 +292,7 @@ class _Run:
         raw = word.raw
         # Between double quotes a backslash stays before most letters; `resolve` takes it off.
         kept = raw.replace("\\n", "\n").replace("\\t", "\t") if printed and raw.startswith('"') else raw
-        return replace(word, raw=kept).resolve(self.variables)
+        return (word if kept is raw else replace(word, raw=kept)).resolve(self.variables)
 
     def redirect(self, redirects: tuple[Redirect, ...], out: bytes | None) -> bytes | None:
         for redirect in redirects:

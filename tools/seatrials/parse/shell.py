@@ -581,12 +581,13 @@ def _redirect(node: "Tree") -> Redirect:
 
 
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9@*#?!$-]")
+_QUOTED: Final = re.compile(r"[\\\"'$]")
 _MAX_NESTING: Final = 8
 _MAX_WORD: Final = 20_000
 
 
 def _resolve(raw: str, variables: Mapping[str, str], depth: int) -> str:
-    if len(raw) > _MAX_WORD or depth > _MAX_NESTING:
+    if not _QUOTED.search(raw) or len(raw) > _MAX_WORD or depth > _MAX_NESTING:
         return raw
     out: list[str] = []
     quote = ""

@@ -38,8 +38,8 @@ def shown_answer(task: TaskPackage) -> Iterator[Hit]:
     """
     facts = grading(task)
     examples = list(_examples(facts.prompt.text))
-    # Without a number that tells, after a key in an example, the verifier's source need not be read.
-    if not any(tells(number) for text in examples for number in _numbers(text)):
+    # Without a number that tells, after a key in an example, the verifier's source need not be parsed.
+    if not any(tells(number) and facts.spells(said) for text in examples for said, number in _numbers(text)):
         return
     rest = _BLOCK.sub("", facts.prompt.text)
     seen: set[float] = set()
@@ -67,10 +67,10 @@ def _examples(prompt: str) -> Iterator[str]:
             yield match[1]
 
 
-def _numbers(text: str) -> Iterator[int | float]:
-    """Yield the numbers that follow a key."""
+def _numbers(text: str) -> Iterator[tuple[str, int | float]]:
+    """Yield the numbers that follow a key, as written and as numbers."""
     for match in _AFTER_KEY.finditer(text):
-        yield float(match[1]) if re.search("[.eE]", match[1]) else int(match[1])
+        yield match[1], float(match[1]) if re.search("[.eE]", match[1]) else int(match[1])
 
 
 def _keys_of(text: str, value: float) -> Iterator[str]:
