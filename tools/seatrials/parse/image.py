@@ -187,6 +187,20 @@ def _copy(
     return taken
 
 
+_SPECIAL: Final = re.compile(r"[<>|`$(){}\"'\\]")
+_PARTS: Final = re.compile(r"&&|;|\n")
+_INSTALLS: Final = "apt-get|apt|apk|gem|npm|pip3?|yarn|chmod|chown|groupadd|mkdir|set|true|useradd"
+_IDLE: Final = re.compile(
+    rf"\s*(?:#.*|(?:[A-Z_]+=\S* )*(?:{_INSTALLS})(?:\s[^&]*)?|rm -rf? /var/lib/apt/lists/\*\s*)?"
+)
+
+
+def _is_idle(script: str) -> bool:
+    """Say whether a script only installs packages and the like, which puts no file that is followed here."""
+    joined = script.replace("\\\n", " ")
+    return not _SPECIAL.search(joined) and all(_IDLE.fullmatch(part) for part in _PARTS.split(joined))
+
+
 class _Run:
     """Follows the commands of one `RUN`."""
 
@@ -222,7 +236,7 @@ class _Run:
         self.script(text)
 
     def script(self, text: str) -> None:
-        if self.calls < _MAX_CALLS:
+        if self.calls < _MAX_CALLS and not _is_idle(text):
             self.calls += 1
             self.body(parse_shell(text.encode("utf-8", "replace")).body, None)
             self.calls -= 1
