@@ -587,7 +587,7 @@ _MAX_WORD: Final = 20_000
 
 
 def _resolve(raw: str, variables: Mapping[str, str], depth: int) -> str:
-    if not _QUOTED.search(raw) or len(raw) > _MAX_WORD or depth > _MAX_NESTING:
+    if raw.isalnum() or not _QUOTED.search(raw) or len(raw) > _MAX_WORD or depth > _MAX_NESTING:
         return raw
     out: list[str] = []
     quote = ""

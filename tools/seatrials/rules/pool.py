@@ -247,6 +247,8 @@ def _work(
     """Check the tasks whose indexes come in, until the other end is closed."""
     # What came with the fork is never garbage, and looking at it would copy its pages.
     gc.freeze()
+    # Most objects live as long as their task: looking for garbage less often costs a few MB.
+    gc.set_threshold(50_000, 10, 10)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     for copy in copies:
