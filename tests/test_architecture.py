@@ -9,7 +9,7 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "tools" / "seatrials"
 GROUND = {"errors", "findings", "proc", "__init__"}
 READ = GROUND | {"task", "parse"}
-ROOMS = ("rules", "replay", "audit", "migrate", "release", "arena")
+ROOMS = ("rules", "replay", "audit", "migrate", "release", "fetch", "arena")
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
     "findings": set(),
@@ -19,9 +19,12 @@ ALLOWED: dict[str, set[str]] = {
     "scaffold": READ,
     **{room: READ | {room} for room in ROOMS},
     "audit": READ | {"audit", "replay"},
+    "hub_client": {"errors"},
+    "release": READ | {"release", "hub_client"},
+    "fetch": READ | {"fetch", "hub_client"},
     "report": READ | set(ROOMS) | {"report"},
     "vcs": {"errors", "proc"},
-    "flows": READ | set(ROOMS) | {"flows", "vcs"},
+    "flows": READ | set(ROOMS) | {"flows", "vcs", "hub_client"},
 }
 """What each room may import of the kit; the door (`cli`, `commands`) may import all."""
 

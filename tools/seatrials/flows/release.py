@@ -9,8 +9,9 @@ from statistics import median
 from typing import TYPE_CHECKING, Final, Literal
 
 from seatrials.errors import RefusedError, UsageError
+from seatrials.hub_client import connect
 from seatrials.release.card import CardOptions
-from seatrials.release.hub import Published, Target, connect, publish
+from seatrials.release.hub import Published, Target, publish
 from seatrials.release.layout import Layout
 from seatrials.release.replays import NOT_REPLAYED, Replayed, ReplayRow
 from seatrials.release.stage import Plan, Staged, stage, staging

@@ -14,6 +14,7 @@ import yaml
 
 from seatrials.errors import RefusedError
 from seatrials.release.layout import Layout
+from seatrials.release.needs import with_needs
 from seatrials.release.replays import Replayed
 from seatrials.release.rows import TaskRow
 
@@ -58,6 +59,7 @@ def render_card(
     """
     before, text = _split(options.existing)
     header = _merged(before, _header(options, layout, rows, trials))
+    header = with_needs(header, layout, requires=options.requires, setup=options.setup)
     body = _body(options, layout, rows, trials, replays)
     if not text.strip():
         text = f"# {options.title}\n"

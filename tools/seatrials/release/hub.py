@@ -1,16 +1,16 @@
 """The upload to the Hugging Face Hub: one commit on top of the commit whose card was read."""
 
 import hashlib
-import os
 import re
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
-from seatrials.errors import CannotJudgeError, NoIdentityError, RefusedError, UsageError
+from seatrials.errors import RefusedError, UsageError
+from seatrials.hub_client import DATASET, explained, is_repo, status_of
 from seatrials.release.layout import CARD, Layout
 from seatrials.release.stage import Staged
 from seatrials.task.files import git_blob_id
@@ -21,10 +21,8 @@ if TYPE_CHECKING:
 MAX_TRIES: Final = 5
 """How often a branch may move between the reading of its card and the commit."""
 
-_REPO: Final = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}")
 _COLLECTION: Final = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[\w.-]{1,200}")
 _CHUNK: Final = 1024 * 1024
-_DATASET: Final[Literal["dataset"]] = "dataset"
 
 Stager = Callable[[str], AbstractContextManager[Staged]]
 """Stages the set for the card that is there (empty where there is none)."""
@@ -45,7 +43,7 @@ class Target:
 
     def __post_init__(self) -> None:
         """Raise UsageError for what names no repository."""
-        if not _REPO.fullmatch(self.repo):
+        if not is_repo(self.repo):
             raise UsageError(f"`{self.repo}` must have the form OWNER/NAME")
         if self.collection is not None and not _COLLECTION.fullmatch(self.collection):
             raise UsageError(
@@ -74,17 +72,6 @@ class _Remote:
     tagged: str | None
 
 
-def connect() -> "HfApi":
-    """Return the client of this machine's identity; NoIdentityError where there is none."""
-    from huggingface_hub import HfApi, get_token
-
-    token = get_token()
-    if not token:
-        raise NoIdentityError("no Hugging Face token; log in with `hf auth login`, or set `HF_TOKEN`")
-    # The client reads HF_ENDPOINT when it is imported, which may have been before it was set.
-    return HfApi(endpoint=os.environ.get("HF_ENDPOINT") or None, token=token)
-
-
 def publish(api: "HfApi", target: Target, layout: Layout, stager: Stager) -> Published:
     """Publish the set that `stager` stages; what is there and unchanged is not sent.
 
@@ -93,7 +80,7 @@ def publish(api: "HfApi", target: Target, layout: Layout, stager: Stager) -> Pub
     after any failure is safe: a commit whose answer was lost is found to be
     there. Raises RefusedError, NoIdentityError and CannotJudgeError.
     """
-    with _explained(target.repo):
+    with explained(target.repo, again="which sends only what is missing"):
         created = False
         for _ in range(MAX_TRIES):
             remote = _read(api, target)
@@ -103,7 +90,7 @@ def publish(api: "HfApi", target: Target, layout: Layout, stager: Stager) -> Pub
                 )
             with stager(remote.card if remote is not None else "") as staged:
                 if remote is None and not target.dry_run:
-                    api.create_repo(target.repo, repo_type=_DATASET, private=target.private, exist_ok=True)
+                    api.create_repo(target.repo, repo_type=DATASET, private=target.private, exist_ok=True)
                     created = True
                     remote = _read(api, target)
                     if remote is None:
@@ -127,22 +114,22 @@ def _read(api: "HfApi", target: Target) -> _Remote | None:
     from huggingface_hub.hf_api import RepoFile
 
     try:
-        info: Any = api.repo_info(target.repo, repo_type=_DATASET)
+        info: Any = api.repo_info(target.repo, repo_type=DATASET)
     except RepositoryNotFoundError as error:
-        if _status(error) in {401, 403}:
+        if status_of(error) in {401, 403}:
             raise
         return None
     commit = str(info.sha)
     files = {
         item.path: (item.lfs.sha256, True) if item.lfs is not None else (item.blob_id, False)
-        for item in api.list_repo_tree(target.repo, recursive=True, revision=commit, repo_type=_DATASET)
+        for item in api.list_repo_tree(target.repo, recursive=True, revision=commit, repo_type=DATASET)
         if isinstance(item, RepoFile)
     }
     card = ""
     if CARD in files:
         with tempfile.TemporaryDirectory(prefix="seatrials-") as folder:
             path = api.hf_hub_download(
-                target.repo, CARD, repo_type=_DATASET, revision=commit, local_dir=folder
+                target.repo, CARD, repo_type=DATASET, revision=commit, local_dir=folder
             )
             try:
                 card = Path(path).read_text(encoding="utf-8")
@@ -152,7 +139,7 @@ def _read(api: "HfApi", target: Target) -> _Remote | None:
                 ) from error
     tagged = None
     if target.tag is not None:
-        refs = api.list_repo_refs(target.repo, repo_type=_DATASET)
+        refs = api.list_repo_refs(target.repo, repo_type=DATASET)
         tagged = next((tag.target_commit for tag in refs.tags if tag.name == target.tag), None)
     return _Remote(commit=commit, private=bool(info.private), files=files, card=card, tagged=tagged)
 
@@ -184,11 +171,11 @@ def _commit(
             target.repo,
             operations,
             commit_message=f"Release {layout.name or 'the collection'}: {tasks}",
-            repo_type=_DATASET,
+            repo_type=DATASET,
             parent_commit=remote.commit,
         )
     except HfHubHTTPError as error:
-        if _status(error) == 412:  # noqa: PLR2004 - Precondition Failed: the parent is no longer the newest
+        if status_of(error) == 412:  # noqa: PLR2004 - Precondition Failed: the parent is no longer the newest
             return None
         raise
     return made.oid, sent, deleted
@@ -209,10 +196,10 @@ def _same(path: Path, remote: tuple[str, bool] | None) -> bool:
 
 def _tag(api: "HfApi", repo: str, tag: str, commit: str) -> None:
     """Tag a commit; one that has the tag already is left as it is."""
-    refs = api.list_repo_refs(repo, repo_type=_DATASET)
+    refs = api.list_repo_refs(repo, repo_type=DATASET)
     there = next((item.target_commit for item in refs.tags if item.name == tag), None)
     if there is None:
-        api.create_tag(repo, tag=tag, revision=commit, repo_type=_DATASET)
+        api.create_tag(repo, tag=tag, revision=commit, repo_type=DATASET)
     elif there != commit:
         raise RefusedError(f"the tag `{tag}` names another commit of `{repo}`; choose a new one")
 
@@ -222,61 +209,11 @@ def _collect(api: "HfApi", repo: str, collection: str) -> None:
     from huggingface_hub.errors import HfHubHTTPError
 
     try:
-        api.add_collection_item(collection, item_id=repo, item_type=_DATASET, exists_ok=True)
+        api.add_collection_item(collection, item_id=repo, item_type=DATASET, exists_ok=True)
     except HfHubHTTPError as error:
-        if _status(error) not in {403, 404}:
+        if status_of(error) not in {403, 404}:
             raise
         raise RefusedError(
             f"`{repo}` is published, but the collection `{collection}` is not there, or not for this token to"
             " change; the same command with another `--collection` sends nothing twice"
-        ) from None
-
-
-def _status(error: Exception) -> int | None:
-    response = getattr(error, "response", None)
-    status = getattr(response, "status_code", None)
-    return status if isinstance(status, int) else None
-
-
-@contextmanager
-def _explained(repo: str) -> Iterator[None]:
-    """Turn the client's exceptions into ours; none carries a request's headers."""
-    from huggingface_hub.errors import HfHubHTTPError
-    from huggingface_hub.errors import HTTPError as TransportError  # type: ignore[attr-defined]
-
-    try:
-        yield
-    except HfHubHTTPError as error:
-        status = _status(error)
-        owner = repo.partition("/")[0]
-        match status:
-            case 401:
-                raise NoIdentityError(
-                    "the Hub does not accept the token; log in anew with `hf auth login`"
-                ) from None
-            case 403:
-                raise RefusedError(
-                    f"the token may not write to `{repo}`: it needs write access to the data sets of"
-                    f" `{owner}` (huggingface.co/settings/tokens), and an organisation may have to admit it"
-                ) from None
-            case 404:
-                raise RefusedError(f"`{repo}` is not there, or not for this token") from None
-            case 429:
-                raise CannotJudgeError(
-                    "the Hub asks to wait (429, too many requests); try again later"
-                ) from None
-            case _:
-                said = f"answered {status}" if status is not None else "can't be reached"
-                raise CannotJudgeError(
-                    f"the Hub {said}; run the same command again, which sends only what is missing"
-                ) from None
-    except (TransportError, OSError, RuntimeError) as error:
-        # A file of this machine is no matter of the Hub's; what spoilt an upload comes wrapped.
-        if isinstance(error, OSError) and error.filename is not None:
-            raise
-        if isinstance(error, RuntimeError) and not isinstance(error.__cause__, (TransportError, OSError)):
-            raise
-        raise CannotJudgeError(
-            f"the Hub can't be reached ({type(error).__name__}); run the same command again, which sends only"
-            " what is missing"
         ) from None
