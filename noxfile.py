@@ -17,7 +17,12 @@ ROOT = Path(__file__).parent
 KIT = ROOT / ".nox" / "kit"
 BENCHFLOW = "benchflow==0.7.11"
 MODERN = None if sys.version_info >= (3, 12) else "3.12"
-"""What BenchFlow runs on: this Python where it is new enough."""
+"""What BenchFlow, Harbor and OpenEnv run on: this Python where it is new enough."""
+LOADERS = {
+    "harbor": ("datasets==5.2.0", "harbor==0.26.0"),
+    "openenv": ("datasets==5.2.0", "harbor==0.25.0", "openenv==0.10.0"),
+}
+"""What reads released sets. OpenEnv 0.10.0 and Harbor 0.26.0 ask for different versions of fastmcp."""
 
 
 def is_installed(environment: Path, *groups: str) -> tuple[bool, Path]:
@@ -122,6 +127,20 @@ def conformance(session: nox.Session) -> None:
     # BenchFlow reads files in the locale's encoding.
     env = {"SEATRIALS_REQUIRE_BENCHFLOW": "1", "PYTHONUTF8": "1"}
     session.run("pytest", *(session.posargs or ("-n", "auto")), "tests/conformance", env=env)
+
+
+@nox.session(python=MODERN, default=False)
+@nox.parametrize("which", list(LOADERS), ids=list(LOADERS))
+def loaders(session: nox.Session, which: str) -> None:
+    """Load released and exported sets with `datasets`, Harbor and OpenEnv: nox -s loaders."""
+    packages = LOADERS[which]
+    done, stamp = is_installed(Path(session.virtualenv.location), "test", *packages)
+    if not done:
+        session.install("--quiet", *packages)
+        install(session, "test")
+        stamp.touch()
+    env = {"SEATRIALS_REQUIRE_LOADERS": ",".join(package.partition("==")[0] for package in packages)}
+    session.run("pytest", *session.posargs, "tests/loaders", env=env)
 
 
 @nox.session
