@@ -58,5 +58,5 @@ def test_what_is_too_large_is_not_parsed() -> None:
 def test_what_is_written_is_kept_up_to_a_size() -> None:
     """Of a longer file only the path is known."""
     source = f"FROM debian\nRUN echo {'x' * 900} > /x\n{BINARY}\n".encode()
-    files = image_of(parse_dockerfile(source), Context(files={})).files
+    files = image_of(parse_dockerfile(source), Context(files={}), ()).files
     assert files["/x"].content is None or len(files["/x"].content) <= MAX_CONTENT

@@ -56,14 +56,20 @@ def test_fil107_crowded_folder(native_task: Path) -> None:
 def test_fil108_unreadable_file_and_folder(native_task: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What permissions forbid is told; simulated, since root may read everything."""
     (native_task / "environment/locked").mkdir()
-    scandir, access = os.scandir, os.access
+    scandir, access, opened = os.scandir, os.access, os.open
 
     def guarded(path: str) -> object:
         if str(path).endswith("locked"):
             raise PermissionError(path)
         return scandir(path)
 
+    def guarded_open(path: str, flags: int, *more: int) -> int:
+        if str(path).endswith("data.csv"):
+            raise PermissionError(path)
+        return opened(path, flags, *more)
+
     monkeypatch.setattr(os, "scandir", guarded)
+    monkeypatch.setattr(os, "open", guarded_open)
     monkeypatch.setattr(
         os, "access", lambda path, mode: not str(path).endswith("data.csv") and access(path, mode)
     )

@@ -116,7 +116,7 @@ def _build(files: Mapping[str, TaskFile], folder: Path) -> None:
         else:
             shutil.copyfile(file.location, place, follow_symlinks=False)
             place.chmod(0o755 if file.executable else 0o644)
-            copy = replace(file, location=place, size=place.stat().st_size, _data=None, _blob=None)
+            copy = replace(file, place=str(place), size=place.stat().st_size, _data=None, _blob=None)
             if copy.blob_id != file.blob_id:
                 raise Unreadable(f"`{path}` changed while it was copied; try again")
 

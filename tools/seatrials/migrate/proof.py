@@ -45,7 +45,7 @@ def result(task: TaskPackage, plan: Plan) -> dict[str, TaskFile]:
                 kind="link" if action.link else "file",
                 size=len(action.content),
                 mode=_LINK if action.link else 0o755 if action.executable else 0o644,
-                location=task.root / action.target,
+                place=str(task.root / action.target),
                 _data=action.content,
             )
     return out

@@ -12,9 +12,9 @@ import json
 import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 MAX_SOURCE: Final = 1024 * 1024
 """Bytes that are parsed. A larger Dockerfile is cut there, with a `Problem`."""
@@ -133,6 +133,19 @@ class Dockerfile:
         return _find(earlier, name)
 
 
+class _Raw(NamedTuple):
+    """An instruction before its stage, variables and working directory are known."""
+
+    name: str
+    line: int
+    end_line: int
+    rest: str
+    flags: tuple[tuple[str, str | None], ...]
+    args: tuple[str, ...]
+    json: bool
+    heredocs: tuple[Heredoc, ...]
+
+
 @lru_cache(maxsize=64)
 def parse_dockerfile(source: bytes) -> Dockerfile:
     """Parse a Dockerfile. Never raises; equal sources are parsed once."""
@@ -171,7 +184,7 @@ def _directives(lines: list[str], problems: list[Problem]) -> tuple[str, str]:
     return (escape if escape in {"\\", "`"} else "\\"), seen.get("syntax", "")
 
 
-def _instructions(lines: list[str], escape: str, problems: list[Problem]) -> Iterator[Instruction]:
+def _instructions(lines: list[str], escape: str, problems: list[Problem]) -> Iterator[_Raw]:
     at = 0
     count = 0
     while at < len(lines):
@@ -219,10 +232,11 @@ def _continues(line: str, escape: str) -> tuple[str, bool]:
 
 def _instruction(
     text: str, lines: list[str], start: int, at: int, escape: str, problems: list[Problem]
-) -> tuple[Instruction, int]:
+) -> tuple[_Raw, int]:
     line = start + 1
-    word, _, rest = _partition(text.strip())
-    name = word.upper() if word.upper() in INSTRUCTIONS else word
+    word, rest = _partition(text.strip())
+    upper = word.upper()
+    name = upper if upper in INSTRUCTIONS else word
     flags: tuple[tuple[str, str | None], ...] = ()
     if name in INSTRUCTIONS:
         flags, rest = _flags(rest.strip(), escape)
@@ -249,7 +263,7 @@ def _instruction(
         problems.extend(_bad_pairs(name, rest, line, escape))
     if name == "FROM" and len(args) not in {0, 1, 3}:
         problems.append(Problem(line=line, message="`FROM` takes an image, or an image, `AS` and a name"))
-    found = Instruction(
+    found = _Raw(
         name=name,
         line=line,
         end_line=at,
@@ -274,9 +288,9 @@ def _bad_pairs(name: str, rest: str, line: int, escape: str) -> Iterator[Problem
             return
 
 
-def _partition(text: str) -> tuple[str, str, str]:
+def _partition(text: str) -> tuple[str, str]:
     parts = _BLANKS.split(text, 1)
-    return parts[0], " ", parts[1] if len(parts) > 1 else ""
+    return parts[0], parts[1] if len(parts) > 1 else ""
 
 
 def _flags(rest: str, escape: str) -> tuple[tuple[tuple[str, str | None], ...], str]:
@@ -293,7 +307,7 @@ def _flags(rest: str, escape: str) -> tuple[tuple[tuple[str, str | None], ...], 
 
 
 def _unquote(word: str, escape: str) -> str:
-    if not any(char in word for char in ("'", '"', escape)):
+    if "'" not in word and '"' not in word and escape not in word:
         return word
     out: list[str] = []
     quote = ""
@@ -386,7 +400,7 @@ def _heredoc_body(lines: list[str], at: int, start: _Start) -> tuple[Heredoc, in
     return Heredoc(name=start.name, text=text, line=first + 1, expand=start.expand), at, False
 
 
-def _resolve(raw: list[Instruction], escape: str, problems: list[Problem]) -> Iterator[Instruction | Stage]:
+def _resolve(raw: list[_Raw], escape: str, problems: list[Problem]) -> Iterator[Instruction | Stage]:
     """Yield the instructions with stage, variables and working directory, each stage before its `FROM`."""
     defaults: dict[str, str | None] = {}
     stages: list[tuple[Stage, _Scope]] = []
@@ -419,7 +433,19 @@ def _resolve(raw: list[Instruction], escape: str, problems: list[Problem]) -> It
         if index < 0 and found.name in INSTRUCTIONS and found.name != "ARG":
             message = f"`{found.name}` stands before the first `FROM`"
             problems.append(Problem(line=found.line, message=message))
-        yield replace(found, stage=index, values=values, workdir=scope.workdir)
+        yield Instruction(
+            name=found.name,
+            line=found.line,
+            end_line=found.end_line,
+            rest=found.rest,
+            flags=found.flags,
+            args=found.args,
+            json=found.json,
+            heredocs=found.heredocs,
+            stage=index,
+            values=values,
+            workdir=scope.workdir,
+        )
 
 
 @dataclass(kw_only=True, slots=True)
@@ -442,7 +468,7 @@ class _Scope:
             self.workdir = None
 
 
-def _stage(found: Instruction, values: tuple[str | None, ...], index: int) -> Stage:
+def _stage(found: _Raw, values: tuple[str | None, ...], index: int) -> Stage:
     base = found.args[0] if found.args else ""
     if values and values[0] is not None:
         base = values[0]
@@ -455,7 +481,7 @@ def _find(stages: Sequence[Stage], name: str) -> Stage | None:
     return next((stage for stage in reversed(stages) if stage.name and stage.name == wanted), None)
 
 
-def _open_quotes(found: Instruction, escape: str) -> Iterator[Problem]:
+def _open_quotes(found: _Raw, escape: str) -> Iterator[Problem]:
     for arg in found.args:
         if quote := _open_quote(arg, escape):
             message = f"`{arg[:40]}` has no closing {quote}; a path with a blank needs the JSON form"
@@ -464,6 +490,8 @@ def _open_quotes(found: Instruction, escape: str) -> Iterator[Problem]:
 
 def _open_quote(text: str, escape: str) -> str:
     """Return the quote that is open where a text ends, empty where none is."""
+    if "'" not in text and '"' not in text:
+        return ""
     quote = ""
     chars = iter(text)
     for char in chars:
@@ -477,7 +505,7 @@ def _open_quote(text: str, escape: str) -> str:
 
 
 def _declare(
-    found: Instruction,
+    found: _Raw,
     known: dict[str, str | None],
     escape: str,
     defaults: Mapping[str, str | None],
@@ -505,7 +533,7 @@ def expand(word: str, known: Mapping[str, str | None], escape: str = "\\") -> st
     Understood: ``$NAME``, ``${NAME}``, ``${NAME:-word}``, ``${NAME-word}``,
     ``${NAME:+word}``, ``${NAME+word}``. Other forms are not known.
     """
-    if not any(char in word for char in ("$", "'", '"', escape)):
+    if "$" not in word and "'" not in word and '"' not in word and escape not in word:
         return word
     return _expand(word, known, escape, 0)
 

@@ -11,12 +11,13 @@ import binascii
 import codecs
 import posixpath
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from itertools import islice, pairwise
 from typing import Final, Literal
 
-from seatrials.parse.copies import Context, copies
+from seatrials.parse.copies import Context, Copy
 from seatrials.parse.dockerfile import Dockerfile, Instruction
 from seatrials.parse.pytest import python_facts
 from seatrials.parse.shell import (
@@ -82,9 +83,9 @@ class _Stage:
     git: list[int] = field(default_factory=list)
 
 
-def image_of(dockerfile: Dockerfile, context: Context) -> Image:
-    """Return what the last stage of a Dockerfile holds. Never raises."""
-    by_line = {copy.instruction.line: copy for copy in copies(dockerfile, context)}
+def image_of(dockerfile: Dockerfile, context: Context, taken: Iterable[Copy]) -> Image:
+    """Return what the last stage of a Dockerfile holds, of which `taken` are its `copies`. Never raises."""
+    by_line = {copy.instruction.line: copy for copy in taken}
     stages: list[_Stage] = []
     steps = _Steps(left=MAX_STEPS)
     for found in dockerfile.instructions:

@@ -6,6 +6,7 @@ Source: the arena's agent guide, "Static gates (at validation)".
 import ast
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
 from seatrials.parse.shell import Command, Function, Opaque, Script, parse_shell, shebang, walk
@@ -183,17 +184,22 @@ def only_full_reward(task: TaskPackage) -> Iterator[Hit]:
         file = task.resolve(f"{folder}test.sh")
         if file is None or file.size > MAX_FILE:
             continue
-        others = (other for _, other in verifier_files(task) if other is not file and other.size <= MAX_FILE)
-        if any(WRITES_REWARD.search(other.read()) for other in others):
+        written = _rewards(file.read())
+        if not written or any(value is None or value < 1 for _, value in written):
             continue
-        written = list(_rewards(file.read()))
-        if written and all(value is not None and value >= 1 for _, value in written):
+        others = (other for _, other in verifier_files(task) if other is not file and other.size <= MAX_FILE)
+        if not any(WRITES_REWARD.search(other.read()) for other in others):
             message = f"`{file.path}` can only write the reward {written[0][1]:g}"
             yield Hit(path=file.path, line=written[0][0], message=message)
 
 
-def _rewards(source: bytes) -> Iterator[tuple[int, float | None]]:
-    """Yield each line that writes a reward and the number; None where it is not known."""
+@lru_cache(maxsize=64)
+def _rewards(source: bytes) -> tuple[tuple[int, float | None], ...]:
+    """Return each line that writes a reward and the number; None where it is not known."""
+    return tuple(_reward_lines(source))
+
+
+def _reward_lines(source: bytes) -> Iterator[tuple[int, float | None]]:
     script = parse_shell(source)
     variables = variables_of(script)
     seen = set[int]()

@@ -9,7 +9,7 @@ from typing import Final
 
 import yaml
 
-from seatrials.parse.copies import Context
+from seatrials.parse.copies import Context, Copy, copies
 from seatrials.parse.dockerfile import Dockerfile, parse_dockerfile
 from seatrials.parse.image import Image, ImageFile, image_of
 from seatrials.parse.pytest import Compared, FieldRead, PythonFacts, Value, python_facts
@@ -56,7 +56,11 @@ class Prompt:
 
     def __init__(self, text: str) -> None:
         self.text = text[:MAX_PROMPT]
-        self.folded = " ".join(self.text.casefold().split())
+
+    @cached_property
+    def folded(self) -> str:
+        """The text without regard to case, its words one blank apart."""
+        return " ".join(self.text.casefold().split())
 
     def names(self, path: str) -> bool:
         """Say whether the prompt names a file, in full or by its last part."""
@@ -120,10 +124,25 @@ class Grading:
     dockerfile: Dockerfile | None
     context: Context
     context_folder: str
-    image: Image
-    python: tuple[tuple[str, PythonFacts], ...]
-    shell_reads: tuple[tuple[str, str, int], ...]
+    copies: tuple[Copy, ...]
     prompt: Prompt
+
+    @cached_property
+    def image(self) -> Image:
+        """What the agent's image holds."""
+        if self.dockerfile is None:
+            return Image(files={})
+        return image_of(self.dockerfile, self.context, self.copies)
+
+    @cached_property
+    def python(self) -> tuple[tuple[str, PythonFacts], ...]:
+        """Each Python file of the verifier, and what its scripts hand to the interpreter."""
+        return tuple(_python(self.task))
+
+    @cached_property
+    def _verifier(self) -> bytes:
+        """The verifier's files one after another."""
+        return b"\0".join(file.read() for _, file in verifier_files(self.task) if file.size <= MAX_FILE)
 
     def content(self, file: ImageFile) -> bytes | None:
         """Return what is known of a file of the image; None for what is not known or too large."""
@@ -139,8 +158,7 @@ class Grading:
 
     def spells(self, name: str) -> bool:
         """Say whether a file of the verifier holds a name as it is: what it reads, it spells somewhere."""
-        said = name.encode("utf-8", "surrogateescape")
-        return any(said in file.read() for _, file in verifier_files(self.task) if file.size <= MAX_FILE)
+        return name.encode("utf-8", "surrogateescape") in self._verifier
 
     def reads(self) -> Iterator[tuple[str, str, int]]:
         """Yield ``(path in the container, file of the verifier, line)`` for all that the verifier reads."""
@@ -148,7 +166,25 @@ class Grading:
             for use in facts.paths:
                 if use.how == "reads" and not is_below(use.path, _HARNESS):
                     yield use.path, name, use.line
-        yield from self.shell_reads
+        yield from _shell_reads(self.task)
+
+    @cached_property
+    def untold_reads(self) -> tuple[tuple[str, str, int, ImageFile], ...]:
+        """What the verifier reads that the build creates and the prompt doesn't name, each path once.
+
+        Each with the verifier's file, the line there, and the file of the image.
+        """
+        files = self.image.files
+        if not any(
+            self.spells(posixpath.basename(path)) and not self.prompt.tells_of(path) for path in files
+        ):
+            return ()
+        untold = {path: file for path, file in files.items() if not self.prompt.tells_of(path)}
+        return tuple(
+            (path, where, line, file)
+            for path, where, line in self.reads()
+            if (file := untold.pop(path, None)) is not None
+        )
 
     def _is_output(self, path: str) -> bool:
         """Say whether a path may be the agent's output: the image has it not, or the prompt names it."""
@@ -195,9 +231,7 @@ def _grading(of: ByListing) -> Grading:
         dockerfile=dockerfile,
         context=context,
         context_folder=folder,
-        image=image_of(dockerfile, context) if dockerfile is not None else Image(files={}),
-        python=tuple(_python(task)),
-        shell_reads=tuple(_shell_reads(task)),
+        copies=tuple(copies(dockerfile, context)) if dockerfile is not None and copying else (),
         prompt=Prompt(prompt_of(task)),
     )
 
@@ -250,18 +284,25 @@ def verifier_folders(task: TaskPackage) -> tuple[str, ...]:
     steps = {
         f"{match[1]}/"
         for path in task.files
-        if (match := re.match(r"(steps/[^/]+/(?:tests|verifier))/", path))
+        if path.startswith("steps/") and (match := re.match(r"(steps/[^/]+/(?:tests|verifier))/", path))
     }
     return (f"{task.native.verifier_dir}/", *sorted(steps))
 
 
-def verifier_files(task: TaskPackage) -> Iterator[tuple[str, TaskFile]]:
-    """Yield the verifier's files with their path below its folder."""
-    folders = verifier_folders(task)
-    for path, file in task.files.items():
-        for folder in folders:
-            if path.startswith(folder) and file.kind == "file":
-                yield path.removeprefix(folder), file
+def verifier_files(task: TaskPackage) -> tuple[tuple[str, TaskFile], ...]:
+    """Return the verifier's files with their path below its folder."""
+    return _verifier_files(ByListing(task))
+
+
+@lru_cache(maxsize=1)
+def _verifier_files(of: ByListing) -> tuple[tuple[str, TaskFile], ...]:
+    folders = verifier_folders(of.task)
+    return tuple(
+        (path.removeprefix(folder), file)
+        for path, file in of.task.files.items()
+        for folder in folders
+        if path.startswith(folder) and file.kind == "file"
+    )
 
 
 def _python(task: TaskPackage) -> Iterator[tuple[str, PythonFacts]]:

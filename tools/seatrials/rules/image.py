@@ -17,6 +17,7 @@ from seatrials.parse.copies import Context, Copy, copies
 from seatrials.parse.dockerfile import Dockerfile, Instruction, parse_dockerfile
 from seatrials.parse.dockerignore import parse_ignore
 from seatrials.parse.shell import parse_shell
+from seatrials.rules.grading import grading
 from seatrials.rules.kept import ByListing
 from seatrials.rules.model import Hit, TaskRule
 from seatrials.rules.structure import DOCKERFILE
@@ -48,11 +49,11 @@ def _context_files(task: TaskPackage) -> dict[str, TaskFile]:
 @lru_cache(maxsize=1)
 def _facts(of: ByListing) -> tuple[Context, tuple[Copy, ...]]:
     dockerfile = _dockerfile(of.task)
-    copying = dockerfile is not None and any(
-        found.name in {"COPY", "ADD"} for found in dockerfile.instructions
-    )
-    if dockerfile is None or not copying or _has_other_context(of.task):
+    if dockerfile is None or _has_other_context(of.task):
         return Context(files={}), ()
+    facts = grading(of.task)
+    if facts.dockerfile is dockerfile and facts.context_folder == _FOLDER:
+        return facts.context, facts.copies
     context = Context.of(_context_files(of.task))
     return context, tuple(copies(dockerfile, context))
 

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from functools import cached_property, lru_cache
 from typing import Final
 
-from seatrials.parse.copies import copies
 from seatrials.parse.image import ImageFile
 from seatrials.parse.pytest import Value
 from seatrials.parse.shell import parse_shell
@@ -73,7 +72,11 @@ class _Payload:
         self.what = what
         self.data = data
         self.whole = whole
-        self.longest = max((line.strip() for line in data.splitlines()), key=len, default=b"")
+
+    @cached_property
+    def longest(self) -> bytes:
+        """The longest line."""
+        return max(map(bytes.strip, self.data.splitlines()), key=len, default=b"")
 
     @cached_property
     def lines(self) -> tuple[str, ...]:
@@ -173,9 +176,8 @@ def grading_files(task: TaskPackage) -> Iterator[Hit]:
     sandbox after the agent has finished.
     """
     facts = grading(task)
-    payloads = _payloads(ByListing(task))
-    for file, content in _searched(facts) if payloads else ():
-        for payload in payloads:
+    for file, content in _searched(facts):
+        for payload in _payloads(ByListing(task)):
             if payload.is_in(content):
                 message = f"{_place(facts, file)} holds {payload.what}"
                 yield Hit(path=DOCKERFILE, line=file.line, message=message)
@@ -226,22 +228,12 @@ def grading_data(task: TaskPackage) -> Iterator[Hit]:
     Fix: put the file below `verifier/`, which reaches the sandbox after the agent has finished.
     """
     facts = grading(task)
-    for path, where, line, file in _read_from_image(facts):
+    for path, where, line, file in facts.untold_reads:
         if is_answer_like(path):
             message = (
                 f"reads `{path}`, which the image holds (line {file.line}) and the prompt never mentions"
             )
             yield Hit(path=where, line=line, message=message)
-
-
-def _read_from_image(facts: Grading) -> Iterator[tuple[str, str, int, ImageFile]]:
-    """Yield what the verifier reads that the build creates and the prompt doesn't mention, each path once."""
-    untold = {path: file for path, file in facts.image.files.items() if not facts.prompt.tells_of(path)}
-    if not any(facts.spells(posixpath.basename(path)) for path in untold):
-        return
-    for path, where, line in facts.reads():
-        if (file := untold.pop(path, None)) is not None:
-            yield path, where, line, file
 
 
 _GENERIC: Final = frozenset(
@@ -378,7 +370,7 @@ def leftovers(task: TaskPackage) -> Iterator[Hit]:
     Fix: delete them, or name them in `.dockerignore`; `rm -rf .git` after a clone, in the same `RUN`.
     """
     facts = grading(task)
-    for copy in copies(facts.dockerfile, facts.context) if facts.dockerfile is not None else ():
+    for copy in facts.copies if task.listing.junk else ():
         for source in copy.sources:
             clean = posixpath.normpath(source.text.lstrip("/") or ".")
             top = facts.context_folder + ("" if clean == "." else f"{clean}/")
@@ -388,7 +380,7 @@ def leftovers(task: TaskPackage) -> Iterator[Hit]:
                 if path.startswith(top) and not facts.context.ignore.excludes(below):
                     message = f"`{copy.instruction.name}` takes `{path}` into the image"
                     yield Hit(path=DOCKERFILE, line=copy.instruction.line, message=message)
-    if not re.search(r"\b(?:git|repo|repository|commits?)\b", facts.prompt.folded):
+    if facts.image.git and not re.search(r"\b(?:git|repo|repository|commits?)\b", facts.prompt.folded):
         for line in sorted(set(facts.image.git)):
             yield Hit(path=DOCKERFILE, line=line, message="a git history (`.git`) stays in the image")
 
@@ -418,7 +410,7 @@ def other_grading_data(task: TaskPackage) -> Iterator[Hit]:
     Fix: keep a copy below `verifier/` and read that, or mention the file in the prompt.
     """
     facts = grading(task)
-    for path, where, line, file in _read_from_image(facts):
+    for path, where, line, file in facts.untold_reads:
         if not is_answer_like(path) and not facts.prompt.mentions(path):
             message = (
                 f"reads `{path}`, which the build creates (line {file.line}) and the prompt doesn't mention"

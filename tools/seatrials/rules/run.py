@@ -4,6 +4,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -179,6 +180,11 @@ def _common_folder(reports: Sequence[TaskReport]) -> str:
         return "."
 
 
+@lru_cache(maxsize=4)
+def _of_profile(rules: tuple[TaskRule, ...], profile: Profile) -> tuple[TaskRule, ...]:
+    return tuple(rule for rule in rules if profile in rule.profiles)
+
+
 def _apply(
     rules: Sequence[TaskRule],
     task: TaskPackage,
@@ -187,10 +193,8 @@ def _apply(
     skipped: list[Skip],
 ) -> None:
     fired: set[str] = set()
-    for rule in rules:
-        if profile not in rule.profiles:
-            continue
-        if blocking := fired.intersection(rule.requires):
+    for rule in _of_profile(tuple(rules), profile):
+        if fired and (blocking := fired.intersection(rule.requires)):
             skipped.append(Skip(code=rule.code, reason=f"after {', '.join(sorted(blocking))}"))
             continue
         try:

@@ -211,7 +211,9 @@ def _is_loose(part: Comparison) -> bool:
     return part.operator == "=~" and bool(_OPEN_REGEXP.fullmatch(part.right.raw))
 
 
-_PYTHON_HINTS: Final = (b"startswith(", b"' in ", b'" in ')
+_MAY_BE_LOOSE: Final = re.compile(
+    rb"[\"'](?:-?\d{1,3}|-?\d+\.\d+)[\"']\s+in\b|startswith\(\s*[\"']-?\d[\d.]*[\"']"
+)
 _TEXT_METHODS: Final = frozenset(
     {
         "read",
@@ -238,27 +240,20 @@ def _loose_python(source: bytes) -> tuple[tuple[int, str], ...]:
         tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ()
-    out: list[tuple[int, str]] = []
-    texts = _text_names(tree)
-    for node in ast.walk(tree):
-        match node:
-            case ast.Assert(test=test) | ast.If(test=test):
-                out += [(part.lineno, _source_of(part)) for part in _parts(test) if _takes_more(part, texts)]
-            case _:
-                pass
-    return tuple(out)
+    parts = [
+        part
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assert | ast.If)
+        for part in _parts(node.test)
+        if isinstance(part, ast.Compare | ast.Call) and _names_number(part)
+    ]
+    texts = _text_names(tree) if parts else frozenset()
+    return tuple((part.lineno, _source_of(part)) for part in parts if _takes_more(part, texts))
 
 
 def _may_be_loose(source: bytes) -> bool:
-    """Say, without parsing, whether a number in quotes may stand before `in` or in a `startswith`."""
-    for hint in _PYTHON_HINTS:
-        at = source.find(hint)
-        while at >= 0:
-            after = source[at + len(hint) : at + len(hint) + 2]
-            if source[at - 1 : at].isdigit() or (hint[-1:] == b"(" and after[1:].isdigit()):
-                return True
-            at = source.find(hint, at + 1)
-    return False
+    """Say, without parsing, whether a number in quotes stands before `in`, or in a `startswith`."""
+    return _MAY_BE_LOOSE.search(source) is not None
 
 
 def _parts(test: ast.expr) -> Iterator[ast.expr]:
@@ -270,6 +265,12 @@ def _parts(test: ast.expr) -> Iterator[ast.expr]:
             pending.extend(reversed(part.values))
         else:
             yield part
+
+
+def _names_number(part: ast.Compare | ast.Call) -> bool:
+    """Say whether a number in quotes is compared with, or given to a function."""
+    value = part.left if isinstance(part, ast.Compare) else part.args[0] if part.args else None
+    return isinstance(value, ast.Constant) and isinstance(value.value, str) and _is_short(value.value)
 
 
 def _takes_more(part: ast.expr, texts: frozenset[str]) -> bool:

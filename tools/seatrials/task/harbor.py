@@ -6,8 +6,8 @@ The renames are those of BenchFlow's import (``convert_legacy_environment_keys``
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from copy import deepcopy
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, Final
 
@@ -25,11 +25,40 @@ _HEADER: Final = re.compile(rf"\s*(\[\[?)({_KEY.pattern})\]\]?\s*(?:#.*)?$")
 
 @dataclass(frozen=True, kw_only=True)
 class TomlData:
-    """A parsed TOML file: its data, the line of each key found, and what was wrong."""
+    """A parsed TOML file: its data, its text, and what was wrong."""
 
     data: dict[str, Any]
-    lines: Mapping[KeyPath, int]
     problems: tuple[Problem, ...]
+    text: str = ""
+
+    @cached_property
+    def lines(self) -> Mapping[KeyPath, int]:
+        """The line of each table and key that was found."""
+        return _lines(self.text, self.data)
+
+    def line(self, path: KeyPath) -> int | None:
+        """Return the line of a table or key; None where it was not found."""
+        at = -1 if "lines" in self.__dict__ else self._find(path)
+        return self.text.count("\n", 0, at) + 1 if at >= 0 else self.lines.get(path)
+
+    def _find(self, path: KeyPath) -> int:
+        """Return where a table with a plain header starts, or a key of one; -1 where that is not certain."""
+        match path:
+            case (str(table),) if isinstance(self.data.get(table), dict):
+                return self._search(rf"^\[{re.escape(table)}\]$", 0)
+            case (str(table), str(key)) if isinstance(self.data.get(table), dict):
+                start = self._find((table,))
+                if start < 0 or key not in self.data[table]:
+                    return -1
+                end = self.text.find("\n[", start)
+                at = self._search(rf"^{re.escape(key)} *=", start)
+                return at if at < end or end < 0 else -1
+            case _:
+                return -1
+
+    def _search(self, pattern: str, start: int) -> int:
+        found = re.compile(pattern, re.MULTILINE).search(self.text, start)
+        return found.start() if found is not None else -1
 
 
 def parse_toml(raw: bytes, *, path: str = "task.toml") -> TomlData:
@@ -51,20 +80,20 @@ def parse_toml(raw: bytes, *, path: str = "task.toml") -> TomlData:
                 message=f"`{path}` is not valid TOML: {error}",
             )
         )
-        return TomlData(data={}, lines={}, problems=tuple(problems))
+        return TomlData(data={}, problems=tuple(problems))
     except (ValueError, RecursionError) as error:
         reason = str(error) or "it nests too deep"
         problems.append(Problem(kind="toml", path=path, line=1, message=f"`{path}` can't be read: {reason}"))
-        return TomlData(data={}, lines={}, problems=tuple(problems))
+        return TomlData(data={}, problems=tuple(problems))
     if _nests_too_deep(data):
         return _too_deep(path, 1, problems)
-    return TomlData(data=data, lines=_lines(text, data), problems=tuple(problems))
+    return TomlData(data=data, text=text, problems=tuple(problems))
 
 
 def _too_deep(path: str, line: int, problems: list[Problem]) -> TomlData:
     message = f"`{path}` nests tables over {MAX_DEPTH} levels deep; it must be flatter"
     return TomlData(
-        data={}, lines={}, problems=(*problems, Problem(kind="toml", path=path, line=line, message=message))
+        data={}, problems=(*problems, Problem(kind="toml", path=path, line=line, message=message))
     )
 
 
@@ -114,7 +143,7 @@ def split_extra(
     unmodelled key (lists padded with null), `paths` lists those keys. This is
     what BenchFlow's import keeps under ``benchflow.compat``.
     """
-    known: dict[str, Any] = deepcopy(dict(config))
+    known: dict[str, Any] = _copy(dict(config))
     paths = tuple(unknown_keys(config))
     extra: dict[str, Any] = {}
     for path in paths:
@@ -150,6 +179,19 @@ def _renamed(
             continue
         out[new] = value
     return out
+
+
+def _copy(data: Any) -> Any:
+    """Copy tables and lists; what else TOML has can't change."""
+    match data:
+        case dict():
+            return {
+                key: _copy(value) if isinstance(value, dict | list) else value for key, value in data.items()
+            }
+        case list():
+            return [_copy(value) for value in data]
+        case _:
+            return data
 
 
 def _pop(data: Any, path: KeyPath) -> Any:

@@ -5,7 +5,7 @@ BenchFlow 0.7.11, as the arena does when it validates one; for a PostTrain
 task it renames what BenchFlow renamed. `migrate` writes it, the rules read it.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, Literal
@@ -31,7 +31,7 @@ class NativeView:
     `config` is the frontmatter (``schema_version`` first); `extra` what
     BenchFlow does not model, kept under ``benchflow.compat``; `conflicts` one
     message for each pair of names of the same table that were both declared;
-    `lines` finds a value of `config` in `source`, the file it came from.
+    `author_lines` gives the lines of `source`, the file that `config` came from, in the author's spelling.
     `verifier_dir` and `oracle_dir` are the folders read as ``verifier/`` and
     ``oracle/`` (`oracle_dir` is empty when the task has none).
     """
@@ -43,8 +43,13 @@ class NativeView:
     source: str
     verifier_dir: str
     oracle_dir: str
-    lines: Mapping[KeyPath, int]
+    author_lines: Callable[[], Mapping[KeyPath, int]]
     files: Mapping[str, TaskFile]
+
+    @cached_property
+    def lines(self) -> Mapping[KeyPath, int]:
+        """The line in `source` of each value of `config`."""
+        return _native_lines(self.author_lines())
 
     def get(self, *path: str | int) -> Any:
         """Return the value at a path of `config`, or None where there is none."""
@@ -120,7 +125,7 @@ def view_of_document(
         conflicts=conflicts,
         prompt=document.prompt,
         source="task.md",
-        lines=_native_lines(document.lines),
+        author_lines=lambda: document.lines,
         **_folders(files, folders),
         files=files,
     )
@@ -147,7 +152,7 @@ def view_of_harbor(
         conflicts=conflicts,
         prompt=instruction.strip(),
         source="task.toml",
-        lines=_native_lines(toml.lines),
+        author_lines=lambda: toml.lines,
         **_folders(files, folders),
         files=files,
     )

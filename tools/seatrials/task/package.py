@@ -107,7 +107,7 @@ class TaskPackage:
         """The task as the BenchFlow package that it is or would become."""
         if self.document is not None:
             return view_of_document(self.document, self.files, self.listing.folders)
-        toml = self.toml or TomlData(data={}, lines={}, problems=())
+        toml = self.toml or TomlData(data={}, problems=())
         return view_of_harbor(toml, self._instruction[0], self.files, self.listing.folders)
 
     @cached_property
@@ -130,13 +130,17 @@ class TaskPackage:
 
     def config_line(self, path: KeyPath) -> int | None:
         """Return the line of a key in the author's file, or of the nearest one above it."""
-        lines = self.document.lines if self.document is not None else self.toml.lines if self.toml else {}
         for end in range(len(path), 0, -1):
-            if (line := lines.get(path[:end])) is not None:
+            if (line := self._line(path[:end])) is not None:
                 return line
         # What a shorthand stands for has no line of its own.
         shorthand = {"task": "name", "sandbox": "image"}.get(str(path[0])) if path else None
-        return lines.get((shorthand,)) if shorthand is not None else None
+        return self._line((shorthand,)) if shorthand is not None else None
+
+    def _line(self, path: KeyPath) -> int | None:
+        if self.document is not None:
+            return self.document.lines.get(path)
+        return self.toml.line(path) if self.toml is not None else None
 
     @property
     def config_file(self) -> str:
@@ -172,7 +176,7 @@ class TaskPackage:
 
     def _junk_file(self, location: Path, path: str) -> TaskFile | None:
         link = location.is_symlink()
-        file = TaskFile(path=path, kind="link" if link else "file", size=0, mode=0, location=location)
+        file = TaskFile(path=path, kind="link" if link else "file", size=0, mode=0, place=str(location))
         if link:
             end = self.files.get(self.link_end(file) or "")
             return replace(end, path=path) if end is not None and end.kind == "file" else None
@@ -181,7 +185,7 @@ class TaskPackage:
     def link_end(self, link: TaskFile) -> str | None:
         """Return where a link ends: a path in the folder (empty for the folder itself), None for outside."""
         root = os.path.realpath(self.root)
-        target = os.path.realpath(link.location)
+        target = os.path.realpath(link.place)
         if target == root:
             return ""
         return Path(target).relative_to(root).as_posix() if target.startswith(root + os.sep) else None
