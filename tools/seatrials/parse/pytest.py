@@ -82,7 +82,7 @@ class Written:
 
 _Fact = TypeVar("_Fact")
 _PASSES: Final = re.compile(
-    rb"\bexcept\b[^\n]{0,200}:[ \t]*(?:(?:#[^\n]*)?\r?\n[ \t]*)*pass\b",
+    rb"except\b[^\n]{0,200}:[ \t]*(?:(?:#[^\n]*)?\r?\n[ \t]*)*pass\b",
 )
 """What a handler that only passes looks like: where it is not, nothing need be parsed to know."""
 _COMPARES: Final = re.compile(

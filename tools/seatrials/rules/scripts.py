@@ -211,9 +211,9 @@ def _is_loose(part: Comparison) -> bool:
     return part.operator == "=~" and bool(_OPEN_REGEXP.fullmatch(part.right.raw))
 
 
-_MAY_BE_LOOSE: Final = re.compile(
-    rb"[\"'](?:-?\d{1,3}|-?\d+\.\d+)[\"']\s+in\b|startswith\(\s*[\"']-?\d[\d.]*[\"']"
-)
+_NUMBER_IN: Final = re.compile(rb"[\"'](?:-?\d{1,3}|-?\d+\.\d+)[\"']\s+in\Z")
+_STARTS_WITH_NUMBER: Final = re.compile(rb"startswith\(\s*[\"']-?\d[\d.]*[\"']")
+_LONGEST_NUMBER: Final = 40
 _TEXT_METHODS: Final = frozenset(
     {
         "read",
@@ -253,7 +253,16 @@ def _loose_python(source: bytes) -> tuple[tuple[int, str], ...]:
 
 def _may_be_loose(source: bytes) -> bool:
     """Say, without parsing, whether a number in quotes stands before `in`, or in a `startswith`."""
-    return _MAY_BE_LOOSE.search(source) is not None
+    if _STARTS_WITH_NUMBER.search(source):
+        return True
+    for quoted in (b"' in", b'" in'):
+        at = source.find(quoted)
+        while at >= 0:
+            end = at + len(quoted)
+            if _NUMBER_IN.search(source, max(at - _LONGEST_NUMBER, 0), end):
+                return True
+            at = source.find(quoted, end)
+    return False
 
 
 def _parts(test: ast.expr) -> Iterator[ast.expr]:

@@ -1,6 +1,7 @@
 """From the reports on single tasks to that of a check: credit judged and counted, waivers applied."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import posixpath
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
@@ -27,7 +28,7 @@ class Settlement:
 
     collection: Collection | None
     profile: Profile
-    _homes: dict[Path, "_Home"] = field(default_factory=dict)
+    _homes: dict[Path | str, "_Home"] = field(default_factory=dict)
     _counted: dict[str, dict[str, list[str]]] = field(default_factory=dict)
 
     def settle(self, reports: Sequence[TaskReport]) -> tuple[TaskReport, ...]:
@@ -56,19 +57,28 @@ class Settlement:
         return (*kept, *ledger.complaints(_codes(self.profile))), tuple(waived)
 
     def _settled(self, report: TaskReport, *, counting: bool) -> TaskReport:
-        home = self._home(self.collection.root if self.collection else Path(report.path).parent.parent)
-        on_credit = list(self._on_credit(report.credit, home.defaults, report))
+        above = self.collection.root if self.collection else posixpath.dirname(posixpath.dirname(report.path))
+        home = self._home(above)
         own = Ledger(waivers=report.waivers, codes=RULES_BY_CODE.keys())
-        kept, waived = own.part((*report.findings, *on_credit), report.name)
-        kept, more = home.ledger.part(kept, report.name)
-        kept += own.complaints(_codes(self.profile) - {skip.code for skip in report.skipped})
+        waived = list(report.waived)
+
+        def stay(findings: Iterable[Finding]) -> list[Finding]:
+            for ledger in (own, home.ledger):
+                findings, let_pass = ledger.part(findings, report.name)
+                waived.extend(let_pass)
+            return list(findings)
+
+        kept = stay(report.findings)
+        on_credit = stay(self._on_credit(report.credit, home.defaults, report))
         if counting:
-            for finding in kept:
-                if finding in on_credit:
-                    by_message = self._counted.setdefault(finding.code, {})
-                    by_message.setdefault(finding.message, []).append(report.name)
-            kept = [finding for finding in kept if finding not in on_credit]
-        return replace(report, findings=tuple(kept), waived=(*report.waived, *waived, *more))
+            for finding in on_credit:
+                by_message = self._counted.setdefault(finding.code, {})
+                by_message.setdefault(finding.message, []).append(report.name)
+        else:
+            kept += on_credit
+        if report.waivers:
+            kept += own.complaints(_codes(self.profile) - {skip.code for skip in report.skipped})
+        return replace(report, findings=tuple(kept), waived=tuple(waived))
 
     def _on_credit(
         self, credit: Credit | None, defaults: Mapping[str, str], report: TaskReport
@@ -80,9 +90,9 @@ class Settlement:
                     name = f"`metadata.{rule.field}` " if rule.field else ""
                     yield rule.finding(Hit(path=credit.file, line=line, message=f"{name}{says}"))
 
-    def _home(self, root: Path) -> "_Home":
+    def _home(self, root: Path | str) -> "_Home":
         if root not in self._homes:
-            self._homes[root] = _Home(root=root)
+            self._homes[root] = _Home(root=Path(root))
         return self._homes[root]
 
 

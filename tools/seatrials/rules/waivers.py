@@ -71,6 +71,8 @@ class Ledger:
 
         `name` is the task's; None for the collection's own findings.
         """
+        if not self.waivers:
+            return list(findings), []
         kept: list[Finding] = []
         waived: list[Waived] = []
         for finding in findings:
