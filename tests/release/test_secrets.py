@@ -1,9 +1,11 @@
 """The scan: each kind of secret in each kind of file stops the release; what only looks like one does not."""
 
 import base64
+import bz2
 import gzip
 import io
 import json
+import lzma
 import os
 import tarfile
 import zipfile
@@ -13,6 +15,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import yaml
 
 from seatrials.cli import main
 from seatrials.errors import RefusedError, UsageError
@@ -37,6 +40,8 @@ SECRETS = {
     "slack": "xoxb-" + DIGITS[:12] + "-" + LETTERS[:24],
     "google": "AIza" + "Sy" + LETTERS[:33],
     "private-key": "-----BEGIN RSA " + "PRIVATE KEY-----\n" + (LETTERS * 2)[:64] + "\n",
+    # Of makers without a kind of their own: what the library's detectors know.
+    "token": "shpat" + "_5efaf89fc43c5fa52f8b2b19b8f89a50",
     "home-path": "/home/mara.lind/tasks",
     MACHINE: VALUE,
 }
@@ -76,16 +81,31 @@ def parquet(content: str) -> bytes:
     return data.getvalue()
 
 
+def wheel(content: str) -> bytes:
+    """Return a zip archive in a zip archive, as a wheel in a wheelhouse."""
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w", zipfile.ZIP_STORED) as archive:
+        archive.writestr("wheels/a-1.0-py3-none-any.whl", zipped(content))
+    return data.getvalue()
+
+
 CARRIERS: dict[str, Callable[[str], bytes]] = {
     "text": lambda text: f"first\nsecond: {text}\n".encode(),
+    "long line": lambda text: b"x, " * 700_000 + text.encode() + b" ,x" * 700_000,
     "utf-16": lambda text: f"first\nsecond: {text}\n".encode("utf-16"),
+    "utf-16 without a mark": lambda text: f"first\nsecond: {text}\n".encode("utf-16-be"),
     "binary": lambda text: b"\0\1\2" + text.encode() + b"\0",
     "json": lambda text: json.dumps({"a": [text]}).encode(),
+    "yaml": lambda text: yaml.safe_dump({"env": [{"name": "A", "value": text}]}).encode(),
+    "toml": lambda text: f"[environment.env]\nA = {json.dumps(text)}\n".encode(),
     "notebook": notebook,
     "parquet": parquet,
     "zip": zipped,
+    "wheel in a zip": wheel,
     "tar.gz": tarred,
     "gzip": lambda text: gzip.compress(text.encode()),
+    "bzip2": lambda text: bz2.compress(text.encode()),
+    "xz": lambda text: lzma.compress(text.encode()),
 }
 
 
@@ -106,6 +126,24 @@ def test_hit_names_the_line(tmp_path: Path) -> None:
     first, second = scan(tmp_path, ["a.txt", "b.zip"], KNOWN).hits
     assert str(first) == "`a.txt:3`: a GitHub token (github)"
     assert str(second) == "`b.zip` (notes/a.txt, line 2): a GitHub token (github)"
+
+
+@pytest.mark.parametrize(
+    "token",
+    [
+        "npm" + "_mI4ROnl89Sm995ytbxAk7jqevt0MLaMRTvet",
+        "sk_" + "live_w0tESulEETldq8b8Vw2zbJYA",
+        "pypi-" + "AgEIcHlwaS5vcmcEJXquQrDs0GPRZwwrPwV81Aw71l33SCx9vHjHkm1x72EsSfUQUAkNX7LHQ7A",
+        "dop_" + "v1_bc0e15637ebb8e3b91d26ab4a829a95249f512c17b8ed411fa644d35db41d94e",
+        "SG." + "NqVwYS81VP7Hb1DX8pPd5k.hxE3pyIgKpaUnArl63XykWZeiNNCiia3anXn9k3ksu9",
+    ],
+)
+def test_tokens_of_other_makers_are_found(token: str, tmp_path: Path) -> None:
+    """The library's detectors stop what has no shape of ours, also in base64."""
+    (tmp_path / "plain").write_text(f"key = '{token}'\n")
+    (tmp_path / "coded").write_text(f"key: {base64.b64encode(token.encode()).decode()}\n")
+    found = scan(tmp_path, ["plain", "coded"], KNOWN).hits
+    assert [(hit.path, hit.line, hit.kind) for hit in found] == [("plain", 1, "token"), ("coded", 1, "token")]
 
 
 @pytest.mark.parametrize("before", ["", "u", "us", "user:"])
@@ -130,6 +168,12 @@ def test_value_in_base64_is_found(before: str, tmp_path: Path) -> None:
         "/home/mara.lindgren/x and /home/agent/y and /root/z",
         "data:image/png;base64,iVBORw0KGgo+AIza" + "Sy" + LETTERS[:33] + "/abc==",
         "sk-ant-api03-" + "...",
+        "Authorization: Bearer eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiI0MiJ9.c2lnbmVkLWJ5LW5vYm9keQ",
+        "curl -u admin:hunter2-9fKq http://localhost:8080/",
+        "mongodb://admin:P4ssw0rd9x@db:27017/app and postgres://app:s3cr3tPw9@db/app",
+        "STRIPE_KEY=sk_" + "live_abc123def456ghi789",
+        "STRIPE_KEY=sk_" + "test_4eC39HqLyjWDarjtT1zdp7dc",
+        base64.b64encode(b"token=sk_" + b"live_abc123xyz789").decode(),
     ],
 )
 def test_look_alikes_pass(text: str, tmp_path: Path) -> None:

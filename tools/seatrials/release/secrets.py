@@ -26,6 +26,7 @@ from urllib.parse import quote
 
 from seatrials.errors import RefusedError, UsageError
 from seatrials.release.contents import Data, pieces
+from seatrials.release.detectors import TOKEN, known_tokens
 from seatrials.release.settings import PYPROJECT, TABLE, table_at
 
 _TABLE: Final = f"{TABLE}.allow"
@@ -91,11 +92,10 @@ SHAPES: Final = (
            rb"(?:[\s\"',+\\nr]{1,80}(?:[A-Za-z-]{2,20}: [^\r\n\\]{0,100}(?:[\s\"',+]|\\[nr])+){0,4})"
            rb"(?P<value>[A-Za-z0-9+/]{40,})"),
 )  # fmt: skip
-"""Token shapes. The prefixes and lengths are their makers' own, as far as those say them; compared
-with the rules of gitleaks. detect-secrets, the one typed Python library, had its last release in
-May 2024 and knows neither Hugging Face, Anthropic nor Google."""
+"""Token shapes that are looked for whatever a library does with them. The prefixes and lengths are
+their makers' own, as far as those say them; `detectors` adds those of other makers."""
 
-KINDS: Final = tuple(dict.fromkeys((*(shape.kind for shape in SHAPES), HOME, MACHINE)))
+KINDS: Final = tuple(dict.fromkeys((*(shape.kind for shape in SHAPES), TOKEN, HOME, MACHINE)))
 
 _MAIL: Final = re.compile(
     rb"(?<![\w.+-])[A-Za-z0-9][\w.+-]{0,63}@(?:[A-Za-z0-9-]{1,63}\.)+[A-Za-z]{2,24}(?![\w-])"
@@ -328,18 +328,24 @@ def _find(data: Data, known: Known) -> Iterator[tuple[str, str, int, int]]:
     if known.home is not None:
         for match in known.home.finditer(data):
             yield HOME, "this machine's home folder", *match.span()
+    ours: list[tuple[int, int]] = []
     for shape in SHAPES:
         if all(data.find(mark) < 0 for mark in shape.marks):
             continue
         for match in shape.pattern.finditer(data):
             value = match.groupdict().get("value") or match.group()
             if not _made_up(value):
+                ours.append(match.span())
                 yield shape.kind, shape.name, *match.span()
+    for token in known_tokens(data):
+        again = any(token.start < end and start < token.end for start, end in ours)
+        if not again and not _made_up(token.value):
+            yield token.kind, f"what looks like: {token.name}", token.start, token.end
 
 
 _FILLER: Final = re.compile(
     rb"(?i)example|placeholder|your[-_]?|x{6}|\*{4}|fake|dummy|redacted|sample|notareal|"
-    rb"0123456789|1234567890|abcdefghij|(.)\1{7}"
+    rb"0123456789|1234567890|abcdefghij|abc123|123abc|xyz789|a1b2c3|1a2b3c|[rs]k_test_|(.)\1{7}"
 )
 
 
