@@ -6,12 +6,13 @@ from pathlib import Path
 import pytest
 from gates.beyond_cases import BEYOND
 from gates.gate_cases import LEAKED, Case
+from gates.pin_cases import PINS
 from gates.review_cases import REVIEWED
 
 from seatrials.rules.run import check_task
 from seatrials.task.package import TaskPackage
 
-CASES = (*LEAKED, *REVIEWED, *BEYOND)
+CASES = (*LEAKED, *REVIEWED, *BEYOND, *PINS)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.code} {case.name}")

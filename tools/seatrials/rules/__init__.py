@@ -9,12 +9,14 @@ from seatrials.rules import (
     controls,
     credit,
     document,
+    duplicates,
     files,
     image,
     leaks,
     limits,
     oracle,
     overlap,
+    pins,
     schema,
     scripts,
     structure,
@@ -49,11 +51,12 @@ TASK_RULES: Final = tuple(
             *leaks.RULES,
             *controls.RULES,
             *beyond.RULES,
+            *pins.RULES,
         )
     )
 )
 CREDIT_RULES: Final[tuple[CreditRule, ...]] = (*credit.RULES,)
-COLLECTION_RULES: Final[tuple[CollectionRule, ...]] = (*collection.RULES, *beyond.COLLECTION_RULES)
+COLLECTION_RULES: Final[tuple[CollectionRule, ...]] = (*collection.RULES, *duplicates.RULES)
 ALL_RULES: Final[tuple[Rule, ...]] = (*TASK_RULES, *CREDIT_RULES, *COLLECTION_RULES, *waivers.RULES)
 
 

@@ -1,23 +1,14 @@
 """BYD: what the arena's gates don't look at, and weakens a task. Each can be left out by its code."""
 
 import re
-from collections import Counter
 from collections.abc import Iterator
-from itertools import combinations
-from pathlib import Path
 from typing import Final
 
-from seatrials.rules.grading import grading, prompt_of
+from seatrials.rules.grading import grading
 from seatrials.rules.leaks import holds, tells
-from seatrials.rules.model import CollectionRule, Hit, TaskReport, TaskRule
-from seatrials.rules.overlap import NEAR_COPY, grams_of
+from seatrials.rules.model import Hit, TaskRule
 from seatrials.rules.structure import DOCKERFILE
-from seatrials.task.collection import Collection
 from seatrials.task.package import TaskPackage
-
-_MOST_SHARING: Final = 20
-"""Tasks with one 13-gram from which it is the collection's own template text and tells no pair apart."""
-
 
 _BLOCK: Final = re.compile(r"^```[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _AFTER_KEY: Final = re.compile(r"[:=][ \t]*(-?\d{1,300}(?:\.\d{1,300})?(?:[eE][+-]?\d{1,3})?)")
@@ -118,11 +109,31 @@ def unseeded(task: TaskPackage) -> Iterator[Hit]:
             )
 
 
+_CHANNELS: Final = frozenset(
+    {"beta", "canary", "current", "dev", "devel", "edge", "head", "latest", "lts", "main", "mainline",
+     "master", "next", "nightly", "oldstable", "rolling", "sid", "stable", "testing", "trunk", "unstable"}
+)  # fmt: skip
+"""Tags that say which branch of releases, and not which release."""
+
+_VARIANTS: Final = frozenset({"alpine", "base", "full", "minimal", "runtime", "slim"})
+_OFFICIAL: Final = re.compile(r"(?:(?:[\w.-]+\.[\w-]+/(?:docker/)?)?library/)?([\w-]+)")
+_BY_MINOR: Final = frozenset(
+    {"alpine", "elixir", "golang", "julia", "perl", "php", "python", "ruby", "rust", "swift"}
+)
+"""Official images whose first number has stayed for years: `python:3` was 3.8 once and is 3.14 now."""
+
+_LANGUAGES: Final = _BY_MINOR - {"alpine"} | {"eclipse-temurin", "gcc", "node", "openjdk"}
+"""Official images whose tags without a number name only the distribution below (`python:bookworm`)."""
+
+
 def mutable_base(task: TaskPackage) -> Iterator[Hit]:
     """The image starts from a tag that says which version it is.
 
-    Why: without a tag, and with `latest`, what is built changes from one day
-    to the next: the oracle that passed may not pass in the run.
+    Why: without a tag, with `latest`, a branch (`lts`, `stable`, `edge`) or
+    half a version (`python:3`), what is built changes from one month to the
+    next: the oracle that passed may not pass in the run. A tag of a release
+    (`debian:bookworm-slim`, `node:20`) moves too, by fixes only; a replay
+    records the digest that it got.
 
     Fix: name a version (`python:3.12-slim`), or a digest (`@sha256:...`).
     """
@@ -132,44 +143,24 @@ def mutable_base(task: TaskPackage) -> Iterator[Hit]:
         base = stage.base
         if not base or "$" in base or "@" in base or base.casefold() in names | {"scratch"}:
             continue
-        tag = base.rpartition("/")[2].partition(":")[2]
+        folder, slash, name = base.rpartition("/")
+        image, _, tag = name.partition(":")
         if tag in {"", "latest"}:
             yield Hit(path=DOCKERFILE, line=stage.line, message=f"`FROM {base}` names no version")
+        elif _moves(f"{folder}{slash}{image}", tag):
+            yield Hit(
+                path=DOCKERFILE, line=stage.line, message=f"`FROM {base}` is another version every few months"
+            )
 
 
-_LEAST_GRAMS: Final = 20
-"""13-grams from which a prompt is compared: a sentence or two are told from others by their data."""
-
-
-def near_duplicates(collection: Collection, reports: tuple[TaskReport, ...]) -> Iterator[Hit]:
-    """No two tasks of a collection have nearly the same prompt.
-
-    Why: of two tasks that share half of their word 13-grams the second
-    teaches little, and a model that has seen one has seen both. What more
-    than twenty tasks share is the collection's own template and not counted;
-    prompts of fewer than 32 words are not compared.
-
-    Fix: make the tasks differ in what is asked, not in names and numbers, or drop one.
-    """
-    del collection
-    names: list[str] = []
-    sizes: list[int] = []
-    by_gram: dict[bytes, list[int]] = {}
-    for number, report in enumerate(reports):
-        grams = grams_of(prompt_of(TaskPackage(Path(report.path))))
-        names.append(report.name)
-        sizes.append(len(grams))
-        for gram in grams:
-            by_gram.setdefault(gram, []).append(number)
-    shared = Counter(
-        pair for tasks in by_gram.values() if len(tasks) <= _MOST_SHARING for pair in combinations(tasks, 2)
-    )
-    for (first, second), number in sorted(shared.items()):
-        least = min(sizes[first], sizes[second])
-        share = number / least
-        if least >= _LEAST_GRAMS and share >= NEAR_COPY:
-            both = f"`{names[first]}` and `{names[second]}`"
-            yield Hit(message=f"{both} share {share:.0%} of the shorter prompt's 13-grams")
+def _moves(image: str, tag: str) -> bool:
+    """Say whether a tag names a branch of releases, or half a version."""
+    words = tag.casefold().split("-")
+    official = _OFFICIAL.fullmatch(image)
+    name = official[1] if official is not None else ""
+    if not any(sign.isdigit() for sign in tag):
+        return name in _LANGUAGES or not _CHANNELS.isdisjoint(words) or _VARIANTS.issuperset(words)
+    return name in _BY_MINOR and words[0].isdecimal()
 
 
 RULES: Final = (
@@ -178,4 +169,3 @@ RULES: Final = (
     TaskRule("BYD105", "review", shown_answer, profiles=("arena",)),
     TaskRule("BYD104", "review", mutable_base, requires=("STR105", "STR106"), profiles=("arena",)),
 )
-COLLECTION_RULES: Final = (CollectionRule("BYD102", "review", near_duplicates, profiles=("arena",)),)

@@ -1,6 +1,25 @@
-"""A key for what is kept of the task at hand, so that several rules share one reading of it."""
+"""Keys for what is kept of the task or the run at hand, so that several rules share one reading of it."""
+
+from typing import Generic, TypeVar
 
 from seatrials.task.package import TaskPackage
+
+_T = TypeVar("_T")
+
+
+class Same(Generic[_T]):
+    """An object as the key of a cache: equal to itself only, whatever it holds."""
+
+    __slots__ = ("item",)
+
+    def __init__(self, item: _T) -> None:
+        self.item = item
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and self.item is other.item
+
+    def __hash__(self) -> int:
+        return id(self.item)
 
 
 class ByListing:
