@@ -22,6 +22,7 @@ ALLOWED: dict[str, set[str]] = {
     "hub_client": {"errors"},
     "release": READ | {"release", "hub_client"},
     "fetch": READ | {"fetch", "hub_client"},
+    "arena": GROUND | {"arena"},
     "report": READ | set(ROOMS) | {"report"},
     "vcs": {"errors", "proc"},
     "flows": READ | set(ROOMS) | {"flows", "vcs", "hub_client"},

@@ -67,3 +67,36 @@ def test_end_all_ends_what_another_thread_waits_for() -> None:
         proc.end_all()
         thread.join(0.1)
     assert not found[0].ok
+
+
+def test_streams_apart_and_an_environment_from_scratch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The streams come back apart, and the program finds the given environment and nothing else."""
+    monkeypatch.setenv("SEATRIALS_A", "1")
+    code = "import os, sys; print(sorted(os.environ)); print('err', file=sys.stderr); sys.exit(3)"
+    done = proc.run_apart((PYTHON, "-I", "-c", code), timeout=30, env={"SEATRIALS_B": "2", "LC_ALL": "C"})
+    names = done.output.decode()
+    assert "SEATRIALS_B" in names
+    assert "SEATRIALS_A" not in names
+    assert "PATH" not in names
+    assert (done.code, done.errors) == (3, b"err\n")
+
+
+def test_apart_ends_at_its_time_limit_and_says_what_stood_there() -> None:
+    """Past its time a program is killed, and its standard error is there."""
+    code = "import sys, time; print('begun', file=sys.stderr, flush=True); time.sleep(60)"
+    with pytest.raises(proc.ProgramTimedOut) as caught:
+        proc.run_apart((PYTHON, "-I", "-c", code), timeout=1.5, env={})
+    assert "begun" in caught.value.output
+
+
+def test_apart_takes_so_much_and_no_more() -> None:
+    """A program that prints without end is ended at the limit."""
+    code = "import sys\nwhile True: sys.stdout.write('x' * 4096)"
+    with pytest.raises(proc.TooMuchOutput):
+        proc.run_apart((PYTHON, "-I", "-c", code), timeout=60, env={}, limit=100_000)
+
+
+def test_apart_missing_program() -> None:
+    """A program that is not installed is told by its name."""
+    with pytest.raises(proc.ProgramMissing, match="`no-such-program-here`"):
+        proc.run_apart(("no-such-program-here",), timeout=5, env={})

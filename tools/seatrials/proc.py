@@ -35,6 +35,15 @@ class Finished:
         return self.code == 0
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Apart:
+    """A program that ended by itself, with its standard output and its standard error as bytes, apart."""
+
+    code: int
+    output: bytes
+    errors: bytes
+
+
 class ProgramMissing(Exception):  # noqa: N818 - reads as what happened
     """The program is not installed, or not on PATH."""
 
@@ -45,6 +54,10 @@ class ProgramTimedOut(Exception):  # noqa: N818 - reads as what happened
     def __init__(self, argv: Sequence[str], seconds: float, output: str) -> None:
         super().__init__(f"`{argv[0]}` took over {seconds:g} s and was ended")
         self.output = output
+
+
+class TooMuchOutput(Exception):  # noqa: N818 - reads as what happened
+    """The program printed more than is taken, and was killed with its children."""
 
 
 def find(program: str) -> str | None:
@@ -102,6 +115,86 @@ def run(
         with _LOCK:
             _RUNNING.discard(process)
     return Finished(argv=tuple(argv), code=process.returncode, output=output.decode("utf-8", "replace"))
+
+
+def run_apart(
+    argv: Sequence[str],
+    *,
+    timeout: float,
+    env: Mapping[str, str],
+    cwd: Path | None = None,
+    limit: int = 64 * 1024 * 1024,
+) -> Apart:
+    """Run a program that reads nothing to its end, and return its two streams apart.
+
+    `timeout` is in seconds; `env` is all of the program's environment, nothing
+    of this process's is added; `limit` is the most bytes taken of a stream.
+    Raises `ProgramMissing`, `ProgramTimedOut` (with what stood on standard
+    error) and `TooMuchOutput`; an exit code is data.
+    """
+    try:
+        process = subprocess.Popen(  # noqa: S603 - as above
+            list(argv),
+            cwd=cwd,
+            env=dict(env),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+    except FileNotFoundError as error:
+        if cwd is not None and not cwd.is_dir():
+            raise
+        raise ProgramMissing(f"`{argv[0]}` is not installed") from error
+    with _LOCK:
+        _RUNNING.add(process)
+    streams = [_Reader(process, stream, limit) for stream in (process.stdout, process.stderr)]
+    try:
+        process.wait(timeout)
+    except subprocess.TimeoutExpired as error:
+        _kill_group(process)
+        process.wait()
+        raise ProgramTimedOut(argv, timeout, streams[1].taken().decode("utf-8", "replace")) from error
+    except BaseException:
+        _kill_group(process)
+        process.wait()
+        raise
+    finally:
+        with _LOCK:
+            _RUNNING.discard(process)
+        output, errors = (stream.taken() for stream in streams)
+    if any(stream.full for stream in streams):
+        raise TooMuchOutput(f"`{argv[0]}` printed over {limit} bytes and was ended")
+    return Apart(code=process.returncode, output=output, errors=errors)
+
+
+class _Reader:
+    """Takes what a program prints on one stream, up to a limit, in a thread of its own."""
+
+    def __init__(self, process: "subprocess.Popen[bytes]", stream: IO[bytes] | None, limit: int) -> None:
+        self.full = False
+        self._process = process
+        self._stream = stream
+        self._limit = limit
+        self._data = bytearray()
+        self._thread = threading.Thread(target=self._read, daemon=True)
+        self._thread.start()
+
+    def _read(self) -> None:
+        if self._stream is None:
+            return
+        with self._stream as stream:
+            while chunk := os.read(stream.fileno(), 64 * 1024):
+                self._data += chunk
+                if len(self._data) > self._limit:
+                    self.full = True
+                    _kill_group(self._process)
+                    return
+
+    def taken(self) -> bytes:
+        """Return what came; a grandchild that left the group and holds the pipe is not waited for."""
+        self._thread.join(_GRACE)
+        return bytes(self._data)
 
 
 def end_all() -> None:

@@ -1,0 +1,354 @@
+"""The arena, driven through its own client ``arena_cli.py``.
+
+The client's commands, the JSON on its standard output, the summary on its
+standard error and its exit codes are the arena's only documented interface.
+It runs as a program of its own, in an environment built from scratch; the
+token is in that only for commands which need an identity::
+
+    arena = Arena(ask=ask)                       # ARENA_URL, else the public Space
+    arena.challenges().data                      # reads need no token
+    found = arena.validate(Path("environment.json"))
+    if found.valid and found.eligible:
+        sent = arena.submit(Path("environment.json"))
+        arena.preflight("openenv-9b", sent.environment_id)
+
+What each call raises: NoIdentityError before anything is started where a token
+is needed and there is none; `refusals.ArenaRefusedError` for the arena's no
+(4xx), `refusals.ArenaUnavailableError` where there is no answer to go by;
+RefusedError where the client is not trusted; UsageError for a bad argument.
+"""
+
+import os
+import re
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from seatrials import proc
+from seatrials.arena import kept
+from seatrials.arena.answer import Answer, command_of, parsed, words_of
+from seatrials.arena.identity import token_of
+from seatrials.arena.refusals import ArenaUnavailableError, duration, refusal
+from seatrials.arena.requests import AgentRequest, EnvironmentRequest, MessageRequest, name, read
+from seatrials.arena.results import Preflight, Submission, Validation
+from seatrials.arena.site import Site, site_of
+from seatrials.arena.trust import Ask, Trust
+from seatrials.errors import CannotJudgeError
+
+CLIENT: Final = "arena_cli.py"
+
+WAIT: Final = 120.0
+"""Seconds that one call waits in all on a `Retry-After`; a longer one is told, not waited for."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Command:
+    """A command of the client: whether it needs an identity, and the seconds it may take.
+
+    The client itself sends a request up to four times with 7 s of pauses, and
+    validation reads a whole collection.
+    """
+
+    identity: bool
+    seconds: float = 120.0
+
+
+COMMANDS: Final[Mapping[str, Command]] = {
+    "whoami": Command(identity=True),
+    "register-agent": Command(identity=True),
+    "challenges": Command(identity=False),
+    "benchmarks": Command(identity=False),
+    "discover": Command(identity=False),
+    "budget": Command(identity=False),
+    "environments list": Command(identity=False),
+    "validate": Command(identity=True, seconds=900.0),
+    "submit": Command(identity=True, seconds=900.0),
+    "run": Command(identity=True, seconds=600.0),
+    "runs": Command(identity=False),
+    "result collect": Command(identity=True, seconds=600.0),
+    "leaderboard": Command(identity=False),
+    "gates plan": Command(identity=True, seconds=600.0),
+    "gates get": Command(identity=False),
+    "board list": Command(identity=False),
+    "board post": Command(identity=True),
+}
+"""The client's commands as the arena's guide has them. Which need an identity: its section "Access"."""
+
+_PROXIES: Final = ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy", "NO_PROXY", "no_proxy")
+_CERTIFICATES: Final = ("SSL_CERT_FILE", "SSL_CERT_DIR")
+
+
+def argv_of(client: Path, words: Collection[str]) -> tuple[str, ...]:
+    """Return how the client is started: by this Python, without folders and variables of the user's."""
+    return (sys.executable, "-I", "-X", "utf8", str(client), *words)
+
+
+def environment_of(site: Site, *, home: Path, token: str | None, outer: Mapping[str, str]) -> dict[str, str]:
+    """Return all of the client's environment. Without a token nothing in it leads to one.
+
+    `home` is an empty folder; of `outer` only the search path, and for an arena
+    elsewhere its proxies and certificates, are passed on.
+    """
+    own = {
+        "PATH": outer.get("PATH", os.defpath),
+        "LC_ALL": "C.UTF-8",
+        "HOME": str(home),
+        "TMPDIR": str(home),
+        "XDG_CACHE_HOME": str(home),
+        "XDG_CONFIG_HOME": str(home),
+        "HF_HOME": str(home / "none"),
+        "HF_TOKEN_PATH": str(home / "none" / "token"),
+        "ARENA_URL": site.url,
+    }
+    if site.loopback:
+        own["NO_PROXY"] = own["no_proxy"] = "127.0.0.1,localhost,::1"
+    else:
+        own |= {key: outer[key] for key in (*_PROXIES, *_CERTIFICATES) if key in outer}
+    if token is not None:
+        own["HF_TOKEN"] = token
+    return own
+
+
+class Arena:
+    """An arena. Its client is fetched, and trusted or refused, at the first call.
+
+    `ask` asks a person whether the client may run (None: nobody to ask);
+    `accept` names hashes that may run without asking, and no other; `say`
+    takes lines for people, as of a wait; `wait` bounds the seconds that a call
+    waits on the arena's `Retry-After`; `seconds` replaces every command's own
+    time limit; `folder` is where the trusted client is kept.
+    """
+
+    def __init__(
+        self,
+        site: Site | None = None,
+        *,
+        ask: Ask | None = None,
+        accept: Collection[str] = (),
+        say: Callable[[str], None] | None = None,
+        wait: float = WAIT,
+        seconds: float | None = None,
+        folder: Path | None = None,
+    ) -> None:
+        self.site = site if site is not None else site_of()
+        self._ask = ask
+        self._accept = accept
+        self._say = say
+        self._wait = wait
+        self._seconds = seconds
+        self._trust = Trust(folder)
+        self._client: Path | None = None
+
+    # Reads, which need no token.
+
+    def challenges(self) -> Answer:
+        """Return all challenges, open ones first."""
+        return self.call("challenges")
+
+    def benchmarks(self, benchmark: str | None = None) -> Answer:
+        """Return the held-out suites, or one with its challenges' leaderboards."""
+        return self.call("benchmarks", *_option("--benchmark", benchmark))
+
+    def discover(self) -> Answer:
+        """Return what the arena has, registered agents among it."""
+        return self.call("discover")
+
+    def budget(self) -> Answer:
+        """Return the shared cap and what remains of it."""
+        return self.call("budget")
+
+    def environments(self) -> Answer:
+        """Return the submitted collections."""
+        return self.call("environments", "list")
+
+    def runs(self, challenge: str, run_id: str | None = None) -> Answer:
+        """Return a challenge's run requests, or one run."""
+        name("challenge", challenge)
+        return self.call("runs", "--challenge", challenge, *_option("--run-id", run_id))
+
+    def leaderboard(self, challenge: str, benchmark: str | None = None) -> Answer:
+        """Return a challenge's ranking, on one benchmark where that is named."""
+        name("challenge", challenge)
+        return self.call("leaderboard", "--challenge", challenge, *_option("--benchmark", benchmark))
+
+    def gates(self, challenge: str, environment_id: str) -> Answer:
+        """Return the stored static summary of a collection, and any attached verdict."""
+        return self.call("gates", "get", *_pair(challenge, environment_id))
+
+    def board(self) -> Answer:
+        """Return the messages on the board."""
+        return self.call("board", "list")
+
+    # What needs an identity.
+
+    def whoami(self) -> Answer:
+        """Return who the arena sees."""
+        return self.call("whoami")
+
+    def register_agent(self, file: Path) -> Answer:
+        """Register the agent of an ``agent.json``. Doing it again with the same words is safe."""
+        read(file, AgentRequest)
+        return self._call_with(file, "register-agent")
+
+    def validate(self, file: Path) -> Validation:
+        """Validate the collection of an ``environment.json``, storing nothing at the arena.
+
+        The answer is kept beside it as ``validation.json``, an unfavourable one too.
+        """
+        read(file, EnvironmentRequest)
+        answer = self._call_with(file, "validate", judged="valid")
+        kept.write(file.parent / "validation.json", kept.as_json(answer.data))
+        return Validation.of(answer)
+
+    def submit(self, file: Path) -> Submission:
+        """Submit the collection of an ``environment.json``; the arena validates it once more.
+
+        Kept beside it: the client's ``environment.json.pinned.json``, the same
+        request at the commit that was read, and ``environment-receipt.json``,
+        the answer. A collection that is there already gives its record, with
+        `existing`. After an uncertain answer submit the pinned file.
+        """
+        request = read(file, EnvironmentRequest)
+        answer = self._call_with(file, "submit")
+        sent = Submission.of(answer)
+        kept.write(file.parent / "environment-receipt.json", kept.as_json(answer.data))
+        if request.pinned:
+            # It pins itself, should the client have seen no need to.
+            pinned = pinned_path(file)
+            if not pinned.exists() and file != pinned:
+                kept.write(pinned, kept.as_json(request.as_data()))
+        return sent
+
+    def preflight(self, challenge: str, environment_id: str) -> Preflight:
+        """Return every check that the arena makes before a run. It reserves and starts nothing.
+
+        A preflight that says no is an answer, not an error.
+        """
+        return Preflight.of(self.call("run", *_pair(challenge, environment_id), accept=(0, 3)))
+
+    def launch(self, challenge: str, environment_id: str, file: Path) -> Answer:
+        """Ask for a run with the request id of a ``run.json``; `launch.launch` does so with care."""
+        words = (*_pair(challenge, environment_id), "--file", str(file.resolve()), "--execute")
+        return self.call("run", *words, cwd=file.resolve().parent)
+
+    def collect(self, challenge: str, run_id: str) -> Answer:
+        """Have the arena compute a scored run's result and store it for review."""
+        name("challenge", challenge)
+        return self.call("result", "collect", "--challenge", challenge, "--run-id", name("run_id", run_id))
+
+    def gates_plan(self, challenge: str, environment_id: str, *options: str) -> Answer:
+        """Return the plan of a collection's dynamic gates. It starts nothing."""
+        return self.call("gates", "plan", *_pair(challenge, environment_id), *options)
+
+    def post(self, file: Path) -> Answer:
+        """Post the message of a ``message.json``. Repeating the same file gives the same message."""
+        read(file, MessageRequest)
+        return self._call_with(file, "board", "post")
+
+    # How.
+
+    def _call_with(self, file: Path, *words: str, judged: str | None = None) -> Answer:
+        """Call a command with a request file, in that file's folder: the client leaves its own there."""
+        path = file.resolve()
+        return self.call(*words, "--file", str(path), cwd=path.parent, judged=judged)
+
+    def call(
+        self,
+        *words: str,
+        cwd: Path | None = None,
+        accept: Collection[int] = (0,),
+        judged: str | None = None,
+    ) -> Answer:
+        """Run one command of the client and return its answer.
+
+        An exit code out of `accept` raises, unless the answer has the key
+        `judged`: it then is a judgement, whatever the code. A `Retry-After` is
+        waited for within the bound, and the exact same call made again.
+        """
+        command = COMMANDS[command_of(words)]
+        token = token_of() if command.identity else None
+        client = self.client()
+        waited = 0.0
+        while True:
+            answer = self._run(client, words, token=token, cwd=cwd, seconds=self._seconds or command.seconds)
+            if answer.code in accept or (judged is not None and judged in answer.fields):
+                if answer.data is None:
+                    raise ArenaUnavailableError(
+                        f"`{answer.command}` answered nothing; try again later", answer
+                    )
+                return answer
+            wait = answer.retry_after
+            if wait is None or answer.persistent or waited + wait > self._wait:
+                raise refusal(answer)
+            wait = max(wait, 1.0)
+            self._tell(
+                f"the arena asks to wait {duration(wait)} ({answer.status or 'busy'}); the same call follows"
+            )
+            time.sleep(wait)
+            waited += wait
+
+    def client(self) -> Path:
+        """Return the trusted client; fetched, and asked about, once."""
+        if self._client is None:
+            self._client = self._trust.trusted(
+                self.site, CLIENT, ask=self._ask, accept=self._accept, say=self._say
+            )
+        return self._client
+
+    def _run(
+        self, client: Path, words: tuple[str, ...], *, token: str | None, cwd: Path | None, seconds: float
+    ) -> Answer:
+        command = command_of(words)
+        with tempfile.TemporaryDirectory(prefix="seatrials-arena-") as room:
+            home = Path(room)
+            try:
+                done = proc.run_apart(
+                    argv_of(self._trust.verified(client), words),
+                    timeout=seconds,
+                    env=environment_of(self.site, home=home, token=token, outer=os.environ),
+                    cwd=cwd if cwd is not None else home,
+                )
+            except proc.ProgramTimedOut as error:
+                said = words_of(error.output, token)
+                unfinished = Answer(words=words, code=-1, data=None, said=said)
+                told = str(refusal(unfinished)).partition("; ")[2]
+                raise ArenaUnavailableError(
+                    f"`{command}` took over {duration(seconds)} and was ended; {told or 'try again later'}"
+                ) from None
+            except (proc.ProgramMissing, proc.TooMuchOutput) as error:
+                raise CannotJudgeError(f"`{command}`: {error}") from None
+        said = words_of(done.errors, token)
+        try:
+            data = parsed(done.output, token)
+        except ValueError:
+            if done.code == 0:
+                data = None
+                page = re.match(rb"\s*<", done.output) is not None
+                what = "a web page" if page else "no JSON, or cut off"
+                raise ArenaUnavailableError(
+                    f"the arena's answer to `{command}` is {what}; it may be briefly unavailable, try again",
+                    Answer(words=words, code=1, data=None, said=said),
+                ) from None
+            data = None
+        return Answer(words=words, code=done.code, data=data, said=said)
+
+    def _tell(self, line: str) -> None:
+        if self._say is not None:
+            self._say(line)
+
+
+def pinned_path(file: Path) -> Path:
+    """Return where the client keeps the pinned request of a request file."""
+    return file.with_name(f"{file.name}.pinned.json")
+
+
+def _pair(challenge: str, environment_id: str) -> tuple[str, ...]:
+    return ("--challenge", name("challenge", challenge), "--id", name("id", environment_id))
+
+
+def _option(option: str, value: Any) -> tuple[str, ...]:
+    return (option, name(option.removeprefix("--"), value)) if value is not None else ()
