@@ -69,7 +69,7 @@ def check(session: nox.Session) -> None:
 
 @nox.session(python=False, default=False)
 def fingerprint(session: nox.Session) -> None:
-    """Fingerprint a held-out suite: nox -s fingerprint -- DIR --sealed."""
+    """Fingerprint a held-out suite: nox -s fingerprint -- DIR|OWNER/NAME@REV --sealed."""
     kit(session)
 
 
@@ -94,6 +94,12 @@ def export(session: nox.Session) -> None:
 @nox.session(python=False, default=False)
 def release(session: nox.Session) -> None:
     """Publish the collection as a data set: nox -s release -- --repo OWNER/NAME (or --out DIR)."""
+    kit(session)
+
+
+@nox.session(name="try", python=False, default=False)
+def try_(session: nox.Session) -> None:
+    """Download a collection from the Hub, and replay it: nox -s try -- OWNER/NAME[@REV]."""
     kit(session)
 
 

@@ -22,9 +22,13 @@ Files = dict[str, bytes]
 
 @dataclass
 class Repo:
-    """A data set: its commits, oldest first, each with all its files, and its tags."""
+    """A data set: its commits, oldest first, each with all its files, and its tags.
+
+    A `gated` one is listed to all, and its files are for nobody.
+    """
 
     private: bool = False
+    gated: bool = False
     commits: list[tuple[str, Files]] = field(default_factory=list)
     tags: dict[str, str] = field(default_factory=dict)
 
@@ -57,7 +61,8 @@ class Fault:
     """An answer other than the right one, or an `action`, at requests that match.
 
     With `after`, what was asked for is done first. `skip` requests go by; a
-    `status` of 0 gives the right answer all the same.
+    `status` of 0 gives the right answer all the same, with a `cut` only that
+    many bytes of it before the connection ends, and with `spoil` that body.
     """
 
     method: str
@@ -67,10 +72,15 @@ class Fault:
     after: bool = False
     skip: int = 0
     action: Callable[[], object] | None = None
+    cut: int | None = None
+    spoil: bytes | None = None
 
 
 class Hub:
-    """The server's state. `requests` has methods and paths; `sent` the paths of uploaded files."""
+    """The server's state. `requests` has methods and paths.
+
+    `sent` has the paths of uploaded files, `given` those of downloaded ones.
+    """
 
     def __init__(self) -> None:
         self.repos: dict[str, Repo] = {}
@@ -79,6 +89,7 @@ class Hub:
         self.faults: list[Fault] = []
         self.requests: list[tuple[str, str]] = []
         self.sent: list[str] = []
+        self.given: list[str] = []
         self.lock = threading.RLock()
         self.url = ""
 
@@ -165,7 +176,10 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
         if self.command != "HEAD":
-            self.wfile.write(data)
+            if fault is not None and fault.spoil is not None:
+                data = fault.spoil
+            self.wfile.write(data if fault is None or fault.cut is None else data[: fault.cut])
+            self.close_connection = fault is not None
 
     def answer(self, path: str, body: bytes) -> tuple[int, bytes, dict[str, str]]:
         """Return status, body and headers."""
@@ -175,8 +189,12 @@ class Handler(BaseHTTPRequestHandler):
                 return as_json(422, {"error": "wrong hash"})
             hub.lfs[match[1]] = body
             return 200, b"", {}
-        if self.headers.get("Authorization") != f"Bearer {TOKEN}":
-            return as_json(401, {"error": "Invalid credentials"})
+        token = self.headers.get("Authorization")
+        if token not in {None, f"Bearer {TOKEN}"}:
+            wrong = "Invalid credentials in Authorization header"
+            return 401, json.dumps({"error": wrong}).encode(), {"X-Error-Message": wrong}
+        if token is None and not self.open_to_all(path):
+            return 401, b'{"error": "log in"}', {"X-Error-Code": "RepoNotFound"}
         if path == "/api/whoami-v2":
             return as_json(200, {"type": "user", "name": "ada", "orgs": [], "auth": {}})
         if path == "/api/repos/create":
@@ -199,6 +217,12 @@ class Handler(BaseHTTPRequestHandler):
                 return missing("RepoNotFound")
             return self.of_repo(match[1], repo, match[2] or "revision", unquote(match[3] or "main"), body)
         return as_json(404, {"error": f"no route for {path}"})
+
+    def open_to_all(self, path: str) -> bool:
+        """Say whether what is asked for may be had without a token."""
+        match = re.match(r"/(?:api/)?datasets/([^/]+/[^/]+)", path)
+        repo = self.hub.repos.get(match[1]) if match else None
+        return self.command in {"GET", "HEAD"} and repo is not None and not repo.private
 
     def create(self, asked: dict[str, Any]) -> tuple[int, bytes, dict[str, str]]:
         """Create a data set, which has a first commit."""
@@ -234,12 +258,22 @@ class Handler(BaseHTTPRequestHandler):
         commit = repo.at(revision)
         if commit is None:
             return missing("RevisionNotFound")
+        if repo.gated:
+            status = 403 if self.headers.get("Authorization") else 401
+            return status, b'{"error": "gated"}', {"X-Error-Code": "GatedRepo"}
         if file not in commit[1]:
             return missing("EntryNotFound")
         data = commit[1][file]
         told = entry(file, data)
         tag = told["lfs"]["oid"] if "lfs" in told else told["oid"]
-        return 200, data, {"X-Repo-Commit": commit[0], "ETag": f'"{tag}"'}
+        headers = {"X-Repo-Commit": commit[0], "ETag": f'"{tag}"'}
+        if self.command == "GET":
+            self.hub.given.append(file)
+        if match := re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range", "")):
+            start = int(match[1])
+            headers["Content-Range"] = f"bytes {start}-{len(data) - 1}/{len(data)}"
+            return 206, data[start:], headers
+        return 200, data, headers
 
     def of_repo(
         self, name: str, repo: Repo, what: str, revision: str, body: bytes
@@ -264,7 +298,7 @@ class Handler(BaseHTTPRequestHandler):
         match what:
             case "revision":
                 siblings = [{"rfilename": path} for path in files]
-                told = {"id": name, "sha": oid, "private": repo.private, "gated": False}
+                told = {"id": name, "sha": oid, "private": repo.private, "gated": repo.gated and "auto"}
                 return as_json(200, {**told, "siblings": siblings})
             case "tree":
                 asked = parse_qs(urlsplit(self.path).query)

@@ -1,5 +1,6 @@
 """The command line: help, exit codes, and one line for what goes wrong."""
 
+import importlib
 import subprocess
 import sys
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from seatrials import __version__
-from seatrials.cli import COMMANDS, main
+from seatrials.cli import COMMANDS, main, module_name
 from seatrials.errors import CannotJudgeError, NoIdentityError, PreflightRefusedError, RefusedError
 
 
@@ -25,7 +26,7 @@ def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize("name", [name for name, _ in COMMANDS])
 def test_each_command_says_the_same_of_itself(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     """A command's module has the help line that the list shows, and a --help of its own."""
-    module = __import__(f"seatrials.commands.{name}", fromlist=["HELP"])
+    module = importlib.import_module(module_name(name))
     assert dict(COMMANDS)[name] == module.HELP
     with pytest.raises(SystemExit) as stopped:
         main([name, "--help"])

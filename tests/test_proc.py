@@ -36,6 +36,13 @@ def test_env_is_added(monkeypatch: pytest.MonkeyPatch) -> None:
     assert proc.run((PYTHON, "-c", code), timeout=30, env={"SEATRIALS_B": "2"}).output == "1 2\n"
 
 
+def test_env_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A variable whose value is None does not reach the program."""
+    monkeypatch.setenv("SEATRIALS_A", "1")
+    code = "import os; print('SEATRIALS_A' in os.environ, 'PATH' in os.environ)"
+    assert proc.run((PYTHON, "-c", code), timeout=30, env={"SEATRIALS_A": None}).output == "False True\n"
+
+
 def test_missing_program() -> None:
     """A program that is not installed is told by its name."""
     with pytest.raises(proc.ProgramMissing, match="`no-such-program-here`"):

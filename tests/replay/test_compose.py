@@ -69,6 +69,10 @@ def test_log_mounts_become_volumes() -> None:
         ({"pid": "host"}, "`pid: host`"),
         ({"devices": ["/dev/kvm"]}, "`devices`"),
         ({"cap_add": ["SYS_ADMIN"]}, "`cap_add`"),
+        ({"provider": {"type": "sh"}}, "`provider`"),
+        ({"use_api_socket": True}, "`use_api_socket: true`"),
+        ({"network_mode": "container:mine"}, "`network_mode: container:mine`"),
+        ({"build": {"context": "/x", "secrets": [{"source": "key"}]}}, "`build.secrets`"),
     ],
 )
 def test_reaching_for_this_machine_is_seen(service: dict[str, Any], words: str) -> None:
@@ -77,6 +81,62 @@ def test_reaching_for_this_machine_is_seen(service: dict[str, Any], words: str) 
     assert len(found) == 1
     assert "`db`" in found[0]
     assert words in found[0]
+
+
+@pytest.mark.parametrize(
+    "volume", [{"external": True}, {"driver_opts": {"type": "none", "o": "bind", "device": "/etc"}}]
+)
+def test_volume_of_this_machine_is_seen(volume: dict[str, Any]) -> None:
+    """A volume that is there already, or is a folder of this machine in disguise, is named."""
+    assert len(compose.reaches_host({"services": {}, "volumes": {"v": volume, "own": None}})) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "services: {main: {env_file: /home/me/.env}}",
+        "services: {main: {env_file: [{path: ../.env}]}}",
+        "services: {main: {env_file: '${HOME}/.env'}}",
+        "services: {main: {extends: {service: x, file: ~/c.yaml}}}",
+        "services: {main: {build: ../..}}",
+        "services: {main: {build: {context: ., additional_contexts: {home: /home}}}}",
+        "services: {main: {build: {context: ., additional_contexts: ['home=/home']}}}",
+        "include: [/home/me/c.yaml]",
+        "include: [{path: [a.yaml, ../b.yaml]}]",
+        "secrets: {key: {file: /home/me/.ssh/id}}",
+        "configs: {c: {file: x/../../c}}",
+    ],
+)
+def test_path_out_of_the_folder_is_seen(text: str) -> None:
+    """What compose would read of this machine before its answer tells is found in the file itself."""
+    assert len(compose.reads_outside(text)) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "services: {main: {env_file: .env, build: .}}",
+        "services: {main: {build: {context: '${CONTEXT_DIR}', dockerfile: a/Dockerfile}}}",
+        "services: {main: {build: {context: ., additional_contexts: {b: 'docker-image://alpine'}}}}",
+        "services: {db: {image: x, extends: {service: y}}}",
+        "include: [other.yaml]",
+        "services: [",
+        "[]",
+    ],
+)
+def test_path_in_the_folder_is_none(text: str) -> None:
+    """What lies in the folder may be read, and a file that is no compose file is left to compose."""
+    assert compose.reads_outside(text) == ()
+
+
+def test_variables_of_this_machine_are_withheld(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compose gets what Docker's programs need and what was given to the replay, nothing else."""
+    monkeypatch.setenv("SEATRIALS_SECRET", "s")
+    monkeypatch.setenv("SEATRIALS_GIVEN", "g")
+    monkeypatch.setenv("DOCKER_HOST", "unix:///x")
+    withheld = compose._withheld({"SEATRIALS_GIVEN": "g"})
+    assert withheld["SEATRIALS_SECRET"] is None
+    assert not {"SEATRIALS_GIVEN", "DOCKER_HOST", "PATH", "HOME"} & set(withheld)
 
 
 def test_argv(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import argparse
 import importlib
+import keyword
 import os
 import sys
 from collections.abc import Sequence
@@ -21,6 +22,7 @@ COMMANDS: Final = (
     ("migrate", "turn Harbor and PostTrain tasks into native packages"),
     ("export", "write packages as Harbor tasks"),
     ("release", "publish the collection as a data set"),
+    ("try", "download a collection from the Hub, and replay it"),
     ("rules", "list the rules of check"),
     ("explain", "explain a finding's code"),
 )
@@ -64,7 +66,7 @@ def _run(words: list[str]) -> int:
         parser.parse_args(words)  # answers --help and --version, or says what is wrong
         parser.print_help()
         return 2
-    module = importlib.import_module(f"seatrials.commands.{called}")
+    module = importlib.import_module(module_name(called))
     own = argparse.ArgumentParser(
         prog=f"seatrials {called}", description=module.__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
@@ -73,6 +75,11 @@ def _run(words: list[str]) -> int:
     parser.parse_args([*words[:position], called])
     code: int = module.run(own.parse_args(words[position + 1 :]))
     return code
+
+
+def module_name(command: str) -> str:
+    """Return the module of a command; a name that Python keeps to itself has an underscore after it."""
+    return f"seatrials.commands.{command}{'_' * keyword.iskeyword(command)}"
 
 
 def _parser() -> argparse.ArgumentParser:

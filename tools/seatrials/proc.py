@@ -70,13 +70,14 @@ def run(
     *,
     timeout: float,
     cwd: Path | None = None,
-    env: Mapping[str, str] | None = None,
+    env: Mapping[str, str | None] | None = None,
     stdin: bytes | IO[bytes] | None = None,
 ) -> Finished:
     """Run a program to its end and return what it printed.
 
     `timeout` is in seconds; `env`, where given, is added to this process's
-    own; `stdin` is what the program reads, an open file from where it stands.
+    own, without the variables whose value there is None; `stdin` is what the
+    program reads, an open file from where it stands.
     Raises `ProgramMissing` and `ProgramTimedOut`; an exit code is data.
     """
     given: bytes | None = None
@@ -90,7 +91,7 @@ def run(
         process = subprocess.Popen(  # noqa: S603 - argv is a list built by the kit, no shell reads it
             list(argv),
             cwd=cwd,
-            env=None if env is None else {**os.environ, **env},
+            env=None if env is None else _merged(env),
             stdin=source,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -195,6 +196,10 @@ class _Reader:
         """Return what came; a grandchild that left the group and holds the pipe is not waited for."""
         self._thread.join(_GRACE)
         return bytes(self._data)
+
+
+def _merged(env: Mapping[str, str | None]) -> dict[str, str]:
+    return {name: value for name, value in {**os.environ, **env}.items() if value is not None}
 
 
 def end_all() -> None:

@@ -1,11 +1,17 @@
-"""Writing a report to a file that the user named."""
+"""What commands share of showing and asking: a report in a file, a replay's progress, a question."""
 
 import os
+import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from seatrials.errors import UsageError
+
+if TYPE_CHECKING:
+    from seatrials.replay.runner import Observer
 
 
 def write(path: Path, pieces: Iterable[str]) -> None:
@@ -34,3 +40,28 @@ def write(path: Path, pieces: Iterable[str]) -> None:
     finally:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def observing() -> Iterator["Observer"]:
+    """Give what shows the run on standard error: a table on a terminal, lines elsewhere."""
+    from seatrials.report.replay_progress import Lines, Live
+    from seatrials.report.terminal import terminal_of
+
+    if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
+        yield Lines(sys.stderr)
+        return
+    live = Live(sys.stderr, terminal_of(sys.stderr))
+    try:
+        yield live
+    finally:
+        live.close()
+
+
+def agreed(question: str) -> bool:
+    """Ask on the terminal, and say whether the answer is yes; anything but yes is no."""
+    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
+    answer = sys.stdin.readline()
+    if not answer.endswith("\n"):
+        print(file=sys.stderr)
+    return answer.strip().lower() in {"y", "yes"}

@@ -6,15 +6,15 @@ A local replay: what it says is not the arena's gate.
 import argparse
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from seatrials.replay.model import ReplayReport
-    from seatrials.replay.runner import Observer, ReplayOptions
+    from seatrials.replay.runner import ReplayOptions
     from seatrials.report.terminal import Terminal
     from seatrials.task.package import TaskPackage
 
@@ -23,6 +23,8 @@ HELP: Final = "run the oracle and a no-op of tasks in Docker"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
+    from seatrials.commands.arguments import jobs_or_auto, positive
+
     parser.epilog = (
         "Exit codes: 0 all pass, 1 one is rejected, 2 usage, 5 none is rejected but one is"
         " inconclusive (also: no engine), 130 interrupted."
@@ -35,7 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--reruns",
-        type=_positive,
+        type=positive,
         default=1,
         metavar="N",
         help="runs of each kind per task (default: 1; the arena asks for 8)",
@@ -43,7 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--only", choices=("oracle", "noop"), help="run one kind only")
     parser.add_argument(
         "--jobs",
-        type=_jobs,
+        type=jobs_or_auto,
         default="auto",
         metavar="N",
         help="trials at a time (default: auto, as many as the engine's\nCPUs and memory hold)",
@@ -137,6 +139,7 @@ def _sane(args: argparse.Namespace) -> None:
 def _report(
     args: argparse.Namespace, tasks: "Sequence[TaskPackage]", options: "ReplayOptions"
 ) -> "ReplayReport":
+    from seatrials.commands.output import observing
     from seatrials.replay import bench
     from seatrials.replay.owner import new_run
     from seatrials.replay.runner import replay
@@ -162,7 +165,7 @@ def _report(
         finally:
             bench.clear(plan)
         return bench.report_jobs(tasks, plan.jobs, root=options.root, kinds=options.kinds)
-    with _observer() as observer:
+    with observing() as observer:
         return replay(tasks, options, observer)
 
 
@@ -201,22 +204,6 @@ def _rendered(report: "ReplayReport", format_: str, terminal: "Terminal | None" 
             return replay_text.render(report, terminal=terminal)
 
 
-@contextmanager
-def _observer() -> Iterator["Observer"]:
-    """Give what shows the run on standard error: a table on a terminal, lines elsewhere."""
-    from seatrials.report.replay_progress import Lines, Live
-    from seatrials.report.terminal import terminal_of
-
-    if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
-        yield Lines(sys.stderr)
-        return
-    live = Live(sys.stderr, terminal_of(sys.stderr))
-    try:
-        yield live
-    finally:
-        live.close()
-
-
 def _repository() -> Path:
     """Return the folder that annotations name files from."""
     from seatrials.vcs import top_level
@@ -225,13 +212,3 @@ def _repository() -> Path:
     if workspace and Path.cwd().is_relative_to(workspace):
         return Path(workspace)
     return top_level(Path.cwd()) or Path.cwd()
-
-
-def _positive(word: str) -> int:
-    if not word.isdecimal() or int(word) < 1:
-        raise argparse.ArgumentTypeError(f"`{word}` is not a number of 1 or more")
-    return int(word)
-
-
-def _jobs(word: str) -> int | str:
-    return word if word == "auto" else _positive(word)

@@ -12,7 +12,7 @@ from seatrials.rules.model import Profile, TaskReport
 from seatrials.rules.overlap import FOLDER, load_suites, overlapping
 from seatrials.rules.pool import Options, check_all, processors
 from seatrials.rules.run import CheckReport, report_on
-from seatrials.task.collection import select
+from seatrials.task.collection import Selection, select
 from seatrials.vcs import changed_since
 
 
@@ -22,6 +22,8 @@ class Request:
 
     `changed` is a git revision; `jobs` 0 stands for one a processor; `cached`
     and `reuse` are for earlier results and for what is parsed (see `Options`).
+    A `selection` goes before `targets`; held-out suites are then looked for
+    here, not in that collection.
     """
 
     targets: Sequence[str]
@@ -31,6 +33,7 @@ class Request:
     jobs: int = 0
     cached: bool = True
     reuse: bool = True
+    selection: Selection | None = None
 
 
 def check(request: Request, watch: Callable[[int, int], None] = lambda _, __: None) -> CheckReport:
@@ -39,7 +42,7 @@ def check(request: Request, watch: Callable[[int, int], None] = lambda _, __: No
     `watch` is called with the number of tasks done and of all. Raises
     UsageError for a target that is not there and where git can't tell.
     """
-    selection = select(request.targets)
+    selection = request.selection or select(request.targets)
     tasks, collection = selection.tasks, selection.collection
     shown: frozenset[str] | None = None
     if request.changed is not None:
@@ -61,7 +64,8 @@ def check(request: Request, watch: Callable[[int, int], None] = lambda _, __: No
         watch(done, len(tasks))
 
     # Read before the work: a file that is no fingerprint ends the run at once.
-    home = collection.root if collection is not None else Path()
+    own = collection is not None and request.selection is None
+    home = collection.root if collection is not None and own else Path()
     suites = load_suites(home / FOLDER) if request.profile == "arena" else ()
     reports = check_all(tasks, options, jobs=request.jobs or processors(), on_task=on_task)
     if suites:

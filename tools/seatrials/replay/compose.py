@@ -9,12 +9,16 @@ processes, devices, privileges) is refused before anything starts.
 import contextlib
 import hashlib
 import json
+import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
+
+import yaml
 
 from seatrials import proc
 from seatrials.replay import archive
@@ -38,8 +42,20 @@ _HOST_KEYS: Final[Mapping[str, frozenset[object]]] = {
     "pid": frozenset({"host"}),
     "ipc": frozenset({"host"}),
     "userns_mode": frozenset({"host"}),
+    "uts": frozenset({"host"}),
+    "cgroup": frozenset({"host"}),
     "privileged": frozenset({True}),
+    "use_api_socket": frozenset({True}),
 }
+_HOST_THINGS: Final = ("devices", "cap_add", "volumes_from", "provider")
+"""Of these, a `provider` is a program of this machine, which compose runs."""
+
+_HOST_BUILD: Final = ("ssh", "secrets", "privileged", "entitlements")
+_NEEDED: Final = re.compile(
+    r"PATH|HOME|LANG|LC_\w+|TMPDIR|XDG_\w+|DOCKER_(?!AUTH)\w+|BUILDX_\w+|SSH_AUTH_SOCK"
+)
+"""Variables that Docker's programs work with. Others are kept from them, unless given to the replay."""
+
 _LOG_MOUNTS: Final = frozenset(LOG_FOLDERS)
 
 
@@ -57,7 +73,7 @@ class Project:
 
     folder: Path
     name: str
-    env: Mapping[str, str] = field(default_factory=dict)
+    env: Mapping[str, str | None] = field(default_factory=dict)
 
     def argv(self, *words: str) -> tuple[str, ...]:
         """Return a compose command for this project."""
@@ -134,20 +150,94 @@ def reaches_host(config: Mapping[str, Any]) -> tuple[str, ...]:
             for key, bad in _HOST_KEYS.items()
             if service.get(key) in bad
         ]
-        found += [f"service `{name}` sets `{key}`" for key in ("devices", "cap_add") if service.get(key)]
+        found += [f"service `{name}` sets `{key}`" for key in _HOST_THINGS if service.get(key)]
+        if str(service.get("network_mode", "")).startswith("container:"):
+            found.append(f"service `{name}` sets `network_mode: {service['network_mode']}`")
+        build = service.get("build")
+        if isinstance(build, dict):
+            found += [f"service `{name}` sets `build.{key}`" for key in _HOST_BUILD if build.get(key)]
         found += [
             f"service `{name}` mounts `{mount.get('source')}` of this machine"
             for mount in _binds(service)
             if mount.get("target") not in _LOG_MOUNTS
         ]
+    for name, volume in _tables(config.get("volumes")).items():
+        if volume.get("external"):
+            found.append(f"volume `{name}` is `external`")
+        options = volume.get("driver_opts")
+        if isinstance(options, dict) and "device" in options:
+            found.append(f"volume `{name}` sets `driver_opts.device`")
     return tuple(found)
 
 
-def _services(config: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    services = config.get("services")
+def reads_outside(text: str) -> tuple[str, ...]:
+    """Return the paths in a compose file that lead out of its folder.
+
+    Compose reads what they name when it reads the file, and the resolved file
+    no longer tells. A text that is no YAML has none: compose refuses it.
+    """
+    try:
+        data = yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError, RecursionError):
+        return ()
+    named = list(_paths(data)) if isinstance(data, dict) else []
+    return tuple(path for path in named if _leads_out(path))
+
+
+def _paths(data: Mapping[str, Any]) -> Iterator[str]:
+    yield from _texts(data.get("include"), "path", "env_file", "project_directory")
+    for kind in ("configs", "secrets"):
+        for item in _tables(data.get(kind)).values():
+            yield from _texts(item.get("file"))
+    for service in _services(data).values():
+        yield from _texts(service.get("env_file"), "path")
+        yield from _texts(service.get("label_file"))
+        extends = service.get("extends")
+        yield from _texts(extends.get("file") if isinstance(extends, dict) else None)
+        build = service.get("build")
+        if isinstance(build, str):
+            yield build
+        if isinstance(build, dict):
+            yield from _texts(build.get("context"))
+            yield from _texts(build.get("dockerfile"))
+            contexts = build.get("additional_contexts")
+            if isinstance(contexts, dict):
+                contexts = list(contexts.values())
+            for named in _texts(contexts):
+                yield named.partition("=")[2] or named
+
+
+def _texts(value: Any, *keys: str) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case list():
+            for item in value:
+                yield from _texts(item, *keys)
+        case dict():
+            for key in keys:
+                yield from _texts(value.get(key))
+
+
+def _leads_out(path: str) -> bool:
+    if re.match(r"(https?|git|ssh|docker-image|service|target|oci)(://|:|@)", path):
+        return False  # fetched by the builder, or another service
+    inside = path.removeprefix("${CONTEXT_DIR}").removeprefix("$CONTEXT_DIR")
+    if inside != path:
+        inside = f".{inside}"
+    return inside.startswith(("/", "~")) or ".." in inside.split("/") or "$" in inside
+
+
+def _tables(value: Any) -> dict[str, dict[str, Any]]:
     return (
-        {str(k): v for k, v in services.items() if isinstance(v, dict)} if isinstance(services, dict) else {}
+        {str(key): item for key, item in value.items() if isinstance(item, dict)}
+        if isinstance(value, dict)
+        else {}
     )
+
+
+def _services(config: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    return _tables(config.get("services"))
 
 
 def _binds(service: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -179,10 +269,19 @@ def laid_out(  # noqa: PLR0913 - one project has this many sides
     folder = Path(tempfile.mkdtemp(prefix="seatrials-compose-"))
     try:
         archive.write_out(spec.context, folder)
+        file = spec.context[COMPOSE_FILE]
+        text = file.read().decode("utf-8", "replace") if file.kind == "file" else ""
+        if outside := reads_outside(text):
+            raise Refused(
+                f"`environment/{COMPOSE_FILE}` reads `{outside[0]}`, out of its folder; a replay gives"
+                " nothing of this machine",
+                blame="machine",
+            )
         project = Project(
             folder=folder,
             name=name,
             env={
+                **_withheld(host_env),
                 **_runtime_variables(spec, folder, key, owner),
                 **fill_env(spec.env, host_env, where="sandbox.env"),
             },
@@ -271,6 +370,11 @@ def main_image(project: Project) -> str:
     if not isinstance(name, str):
         raise Refused(f"`environment/{COMPOSE_FILE}`: service `{MAIN}` has neither an image nor a build")
     return name
+
+
+def _withheld(given: Mapping[str, str]) -> dict[str, str | None]:
+    """Return this machine's variables that compose, which fills ``${VAR}`` in, is not to know."""
+    return {name: None for name in os.environ if name not in given and not _NEEDED.fullmatch(name)}
 
 
 def _runtime_variables(spec: TrialSpec, folder: Path, key: str, owner: Owner) -> dict[str, str]:

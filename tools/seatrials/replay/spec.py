@@ -203,6 +203,12 @@ def fill_env(declared: Mapping[str, str], host: Mapping[str, str], *, where: str
     return filled
 
 
+def variable_in(value: str) -> str | None:
+    """Return the variable of this machine that a declared value stands for, if it stands for one."""
+    match = _TEMPLATE.fullmatch(value)
+    return match[1] if match is not None else None
+
+
 def below(files: Files, folder: str) -> dict[str, SourceFile]:
     """Return the files in a folder, by path relative to it."""
     prefix = folder + "/"

@@ -1,0 +1,100 @@
+"""What `try` shows before it runs anything: what the card says, and what a replay would do."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from seatrials.fetch.card import CardSays
+from seatrials.findings import Finding
+from seatrials.replay.outlook import Outlook
+from seatrials.report.plain import plain
+from seatrials.report.terminal import Terminal
+
+_MB = 2**20
+
+
+def size(number: int) -> str:
+    """Return a number of bytes for people."""
+    value = float(number)
+    for unit in ("bytes", "kB", "MB"):
+        if value < 1000:  # noqa: PLR2004 - units of a thousand, as the Hub shows them
+            return f"{value:.0f} {unit}" if unit == "bytes" else f"{value:.1f} {unit}"
+        value /= 1000
+    return f"{value:.1f} GB"
+
+
+def needs(says: CardSays, terminal: Terminal) -> list[str]:
+    """Return what the card says that the collection needs; nothing of it is ever run."""
+    if not says.requires and not says.setup:
+        return []
+    lines = [terminal.paint("heading", "The card says it needs (shown only, nothing of it is run):")]
+    lines += [f"  requires  {plain(item)}" for item in says.requires]
+    return lines + [f"  setup     {plain(item)}" for item in says.setup]
+
+
+def plan(
+    tasks: Sequence[Outlook],
+    refused: Mapping[str, Finding],
+    *,
+    kinds: Sequence[str],
+    reruns: int,
+    given: Iterable[str],
+    terminal: Terminal,
+) -> list[str]:
+    """Return what a replay would build and run, a task a paragraph, and the sums."""
+    lines: list[str] = []
+    if refused:
+        lines.append(terminal.paint("heading", "Not run, since check finds an error:"))
+        lines += [f"  {plain(path)}  {found.code}  {plain(found.message)}" for path, found in refused.items()]
+    if not tasks:
+        return lines
+    lines.append(terminal.paint("heading", "A replay would build and run in Docker:"))
+    wide = max(len(task.name) for task in tasks)
+    for task in tasks:
+        lines.append(f"  {plain(task.name):<{wide}}  FROM {plain(', '.join(task.images) or 'nothing named')}")
+        lines.append(f"  {'':<{wide}}  {_limits(task)}; {_network(task)}{_shape(task)}")
+        lines += [f"  {'':<{wide}}  can't be run here: {plain(why)}" for why in task.open]
+    lines += _sums(tasks, kinds=kinds, reruns=reruns)
+    wanted = Counter(name for task in tasks for name in task.variables)
+    withheld = sorted(set(wanted) - set(given))
+    if withheld:
+        named = ", ".join(f"`{plain(name)}` ({wanted[name]})" for name in withheld)
+        lines.append(f"Variables of this machine that they ask for and don't get: {named};"
+                     " `--env NAME` gives one")  # fmt: skip
+    return lines
+
+
+def _limits(task: Outlook) -> str:
+    cpus = "all CPUs" if task.cpus is None else f"{task.cpus:g} CPU{'' if task.cpus == 1 else 's'}"
+    memory = "no memory limit" if task.memory is None else f"{task.memory / _MB:,.0f} MB"
+    phases = {"build": task.build_timeout, "agent": task.agent_timeout, "verifier": task.verifier_timeout}
+    times = ", ".join(f"{phase} {seconds:g} s" for phase, seconds in phases.items())
+    return f"{cpus}, {memory}; {times}"
+
+
+def _network(task: Outlook) -> str:
+    if not task.networks:
+        return "no network"
+    return "network" if len(task.networks) > 1 else f"network for the {task.networks[0]} only"
+
+
+def _shape(task: Outlook) -> str:
+    said = f"; services {plain(', '.join(task.services))}" if task.services else ""
+    said += f"; {task.steps} steps" if task.steps > 1 else ""
+    return said + ("" if task.oracle else "; no oracle")
+
+
+def _sums(tasks: Sequence[Outlook], *, kinds: Sequence[str], reruns: int) -> list[str]:
+    runs = sum(len([kind for kind in kinds if kind != "oracle" or task.oracle]) for task in tasks) * reruns
+    images = Counter(image for task in tasks for image in task.images)
+    named = ", ".join(f"{plain(image)} ({number})" for image, number in images.most_common())
+    online = sum(bool(task.networks) for task in tasks)
+    memory = max((task.memory or 0 for task in tasks), default=0)
+    most = f", at most {memory / _MB:,.0f} MB each" if memory else ""
+    return [
+        f"In all {_number(len(tasks), 'task')}, {_number(runs, 'trial')}{most}; FROM {named or '-'}",
+        f"{_number(online, 'task')} run with a network; builds run the Dockerfile's commands, with a network",
+    ]
+
+
+def _number(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
