@@ -32,14 +32,18 @@ from seatrials import proc
 from seatrials.arena import kept
 from seatrials.arena.answer import Answer, command_of, parsed, words_of
 from seatrials.arena.identity import token_of
-from seatrials.arena.refusals import ArenaUnavailableError, duration, refusal
-from seatrials.arena.requests import AgentRequest, EnvironmentRequest, MessageRequest, name, read
-from seatrials.arena.results import Preflight, Submission, Validation
+from seatrials.arena.refusals import ArenaRefusedError, ArenaUnavailableError, duration, refusal
+from seatrials.arena.requests import AgentRequest, EnvironmentRequest, MessageRequest, name, read, read_json
+from seatrials.arena.results import Preflight, Submission, Validation, commit_of
 from seatrials.arena.site import Site, site_of
 from seatrials.arena.trust import Ask, Trust
-from seatrials.errors import CannotJudgeError
+from seatrials.errors import CannotJudgeError, UsageError
 
 CLIENT: Final = "arena_cli.py"
+
+RECEIPT: Final = "environment-receipt.json"
+PINNED: Final = ".pinned.json"
+VALIDATION: Final = "validation.json"
 
 WAIT: Final = 120.0
 """Seconds that one call waits in all on a `Retry-After`; a longer one is told, not waited for."""
@@ -138,7 +142,7 @@ class Arena:
         self._ask = ask
         self._accept = accept
         self._say = say
-        self._wait = wait
+        self.wait = wait
         self._seconds = seconds
         self._trust = Trust(folder)
         self._client: Path | None = None
@@ -201,7 +205,7 @@ class Arena:
         """
         read(file, EnvironmentRequest)
         answer = self._call_with(file, "validate", judged="valid")
-        kept.write(file.parent / "validation.json", kept.as_json(answer.data))
+        kept.write(file.with_name(VALIDATION), kept.as_json(answer.data))
         return Validation.of(answer)
 
     def submit(self, file: Path) -> Submission:
@@ -210,17 +214,32 @@ class Arena:
         Kept beside it: the client's ``environment.json.pinned.json``, the same
         request at the commit that was read, and ``environment-receipt.json``,
         the answer. A collection that is there already gives its record, with
-        `existing`. After an uncertain answer submit the pinned file.
+        `existing`. After an uncertain answer the same call sends the pinned
+        request again, not what a branch has become meanwhile.
         """
         request = read(file, EnvironmentRequest)
-        answer = self._call_with(file, "submit")
+        pinned = pinned_path(file)
+        sent_file = file
+        if not request.pinned and (commit := _unfinished(file, request)) is not None:
+            sent_file = pinned
+            self._tell(
+                f"an earlier submission has no receipt: sending its commit {commit} again, not the newest"
+            )
+        try:
+            answer = self._call_with(sent_file, "submit")
+        except ArenaRefusedError:
+            # A definite no leaves nothing to be repeated.
+            pinned.unlink(missing_ok=True)
+            raise
+        finally:
+            if sent_file.name.endswith(PINNED):
+                # The client pins a pinned request once more.
+                pinned_path(sent_file).unlink(missing_ok=True)
         sent = Submission.of(answer)
-        kept.write(file.parent / "environment-receipt.json", kept.as_json(answer.data))
-        if request.pinned:
+        if request.pinned and not file.name.endswith(PINNED) and not pinned.exists():
             # It pins itself, should the client have seen no need to.
-            pinned = pinned_path(file)
-            if not pinned.exists() and file != pinned:
-                kept.write(pinned, kept.as_json(request.as_data()))
+            kept.write(pinned, kept.as_json(request.as_data()))
+        kept.write(file.with_name(RECEIPT), kept.as_json(answer.data))
         return sent
 
     def preflight(self, challenge: str, environment_id: str) -> Preflight:
@@ -233,7 +252,7 @@ class Arena:
     def launch(self, challenge: str, environment_id: str, file: Path) -> Answer:
         """Ask for a run with the request id of a ``run.json``; `launch.launch` does so with care."""
         words = (*_pair(challenge, environment_id), "--file", str(file.resolve()), "--execute")
-        return self.call("run", *words, cwd=file.resolve().parent)
+        return self.call("run", *words, cwd=file.resolve().parent, patient=False)
 
     def collect(self, challenge: str, run_id: str) -> Answer:
         """Have the arena compute a scored run's result and store it for review."""
@@ -245,9 +264,10 @@ class Arena:
         return self.call("gates", "plan", *_pair(challenge, environment_id), *options)
 
     def post(self, file: Path) -> Answer:
-        """Post the message of a ``message.json``. Repeating the same file gives the same message."""
+        """Post the message of a ``message.json``; `launch.post` does so with care."""
         read(file, MessageRequest)
-        return self._call_with(file, "board", "post")
+        path = file.resolve()
+        return self.call("board", "post", "--file", str(path), cwd=path.parent, patient=False)
 
     # How.
 
@@ -262,12 +282,14 @@ class Arena:
         cwd: Path | None = None,
         accept: Collection[int] = (0,),
         judged: str | None = None,
+        patient: bool = True,
     ) -> Answer:
         """Run one command of the client and return its answer.
 
         An exit code out of `accept` raises, unless the answer has the key
-        `judged`: it then is a judgement, whatever the code. A `Retry-After` is
-        waited for within the bound, and the exact same call made again.
+        `judged`: it then is a judgement, whatever the code. If `patient`, a
+        `Retry-After` is waited for within the bound, and the exact same call
+        made again.
         """
         command = COMMANDS[command_of(words)]
         token = token_of() if command.identity else None
@@ -282,14 +304,18 @@ class Arena:
                     )
                 return answer
             wait = answer.retry_after
-            if wait is None or answer.persistent or waited + wait > self._wait:
+            if not patient or wait is None or answer.persistent or waited + wait > self.wait:
                 raise refusal(answer)
             wait = max(wait, 1.0)
             self._tell(
                 f"the arena asks to wait {duration(wait)} ({answer.status or 'busy'}); the same call follows"
             )
-            time.sleep(wait)
+            self.pause(wait)
             waited += wait
+
+    def pause(self, seconds: float) -> None:
+        """Wait before the arena is asked again."""
+        time.sleep(seconds)
 
     def client(self) -> Path:
         """Return the trusted client; fetched, and asked about, once."""
@@ -343,7 +369,26 @@ class Arena:
 
 def pinned_path(file: Path) -> Path:
     """Return where the client keeps the pinned request of a request file."""
-    return file.with_name(f"{file.name}.pinned.json")
+    return file.with_name(file.name + PINNED)
+
+
+def _unfinished(file: Path, request: EnvironmentRequest) -> str | None:
+    """Return the commit of an earlier submission of the same request whose answer never came."""
+    pinned, receipt = pinned_path(file), file.with_name(RECEIPT)
+    try:
+        before = read(pinned, EnvironmentRequest)
+        if not before.pinned or {**before.as_data(), "revision": request.revision} != request.as_data():
+            return None
+        if not receipt.exists():
+            return before.revision
+        told = read_json(receipt)
+        commit = commit_of(told) if isinstance(told, dict) else None
+        if commit is None:
+            # A receipt is written after the pinned request.
+            return before.revision if receipt.stat().st_mtime_ns < pinned.stat().st_mtime_ns else None
+    except (OSError, UsageError):
+        return None
+    return before.revision if commit != before.revision else None
 
 
 def _pair(challenge: str, environment_id: str) -> tuple[str, ...]:

@@ -8,7 +8,6 @@ names the key.
 import json
 import re
 import secrets
-from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, ClassVar, Final, Literal, Self, TypeVar, get_args
@@ -25,7 +24,8 @@ _NAME: Final = re.compile(r"[A-Za-z0-9][\w.:-]{0,127}", re.ASCII)
 _REVISION: Final = re.compile(r"[A-Za-z0-9][\w./-]{0,199}", re.ASCII)
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}")
 _REQUEST_ID: Final = range(8, 121)
-_MAX_FILE: Final = 1024 * 1024
+MAX_FILE: Final = 1024 * 1024
+"""Bytes of a request file or a receipt that are read."""
 
 
 class _Request:
@@ -179,19 +179,23 @@ R = TypeVar("R", bound=_Request)
 
 def read(path: Path, kind: type[R]) -> R:
     """Return the request in a file; UsageError where it can't be read or is no such request."""
+    return kind.of(read_json(path), str(path))
+
+
+def read_json(path: Path) -> Any:
+    """Return what a JSON file holds; UsageError where it can't be read."""
     try:
         if not path.is_file():
             raise UsageError(f"`{path}` is not there")
         with path.open("rb") as stream:
-            raw = stream.read(_MAX_FILE + 1)
-        if len(raw) > _MAX_FILE:
-            raise UsageError(f"`{path}` must be at most {_MAX_FILE} bytes")
-        data = json.loads(raw.decode("utf-8"))
+            raw = stream.read(MAX_FILE + 1)
+        if len(raw) > MAX_FILE:
+            raise UsageError(f"`{path}` must be at most {MAX_FILE} bytes")
+        return json.loads(raw.decode("utf-8"))
     except OSError as error:
         raise UsageError(f"`{path}` can't be read: {error.strerror}") from None
     except (ValueError, RecursionError):
         raise UsageError(f"`{path}` must be JSON in UTF-8") from None
-    return kind.of(data, str(path))
 
 
 def keep(path: Path, request: _Request, *, replace: bool = False) -> bool:
@@ -224,11 +228,6 @@ def name(key: str, value: Any) -> str:
     if not isinstance(value, str) or not _NAME.fullmatch(value):
         raise UsageError(f"`{key}` must be an id of letters, digits, `-`, `_`, `.` and `:`")
     return value
-
-
-def differences(one: Mapping[str, Any], other: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the keys in which two requests' objects differ, sorted."""
-    return tuple(sorted(key for key in {**one, **other} if one.get(key) != other.get(key)))
 
 
 def _agent_id(value: Any) -> None:
