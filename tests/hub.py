@@ -16,6 +16,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
+import yaml
+
 TOKEN = "hub-token-of-the-tests"
 Files = dict[str, bytes]
 
@@ -200,7 +202,7 @@ class Handler(BaseHTTPRequestHandler):
         if path == "/api/repos/create":
             return self.create(json.loads(body))
         if path == "/api/validate-yaml":
-            return as_json(200, {"errors": [], "warnings": []})
+            return validate_card(json.loads(body)["content"])
         if match := re.fullmatch(r"/api/collections/([^/]+/[^/]+?)(/items)?", path):
             return self.collect(match[1], json.loads(body)["item"] if match[2] else None)
         if match := re.fullmatch(r"/datasets/([^/]+/[^/]+?)\.git/info/lfs/objects/batch", path):
@@ -359,6 +361,28 @@ class Handler(BaseHTTPRequestHandler):
 def as_json(status: int, data: Any) -> tuple[int, bytes, dict[str, str]]:
     """Return an answer with data."""
     return status, json.dumps(data).encode(), {"Content-Type": "application/json"}
+
+
+LICENSES = {"agpl-3.0", "apache-2.0", "cc-by-4.0", "gpl-3.0", "mit", "other", "unknown"}
+"""Some of those that the Hub lists; with `other`, a card needs a `license_name`."""
+
+
+def validate_card(content: str) -> tuple[int, bytes, dict[str, str]]:
+    """Judge a card's header: a license of the list, and lists where there should be some."""
+    match = re.match(r"---\n(.*?)\n---\n", content, re.DOTALL)
+    header = yaml.safe_load(match[1]) if match else None
+    errors, warnings = [], []
+    if not isinstance(header, dict):
+        warnings.append({"message": "empty or missing yaml metadata in repo card"})
+        header = {}
+    if "license" in header and header["license"] not in LICENSES:
+        errors.append({"message": '"license" must be one of [...]'})
+    if header.get("license") == "other" and "license_name" not in header:
+        warnings.append({"message": '"license_name" is missing'})
+    lists = ("tags", "configs")
+    errors += [{"message": f'"{key}" must be an array'} for key in lists
+               if not isinstance(header.get(key, []), list)]  # fmt: skip
+    return as_json(400 if errors else 200, {"errors": errors, "warnings": warnings})
 
 
 def missing(code: str) -> tuple[int, bytes, dict[str, str]]:

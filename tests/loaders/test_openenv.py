@@ -1,5 +1,7 @@
 """A set of Harbor's layout in OpenEnv's Harbor loader; native ones once exported."""
 
+import re
+import shlex
 import shutil
 from pathlib import Path
 from typing import Any
@@ -42,3 +44,19 @@ def test_native_set_is_served_once_exported(collection: Path, tmp_path: Path) ->
     assert main(["export", str(out), "--out", str(tmp_path / "harbor")]) == 0
     (task,) = served(tmp_path / "harbor")
     assert task["instruction"].startswith("Write the sum")
+
+
+def test_command_of_the_card_is_one_of_openenvs(collection: Path, tmp_path: Path) -> None:
+    """OpenEnv's command line knows the command and each option that the card gives."""
+    from openenv.cli.__main__ import app
+    from typer.main import get_command
+
+    assert main(["release", str(collection), "--out", str(tmp_path / "out")]) == 0
+    card = (tmp_path / "out" / "README.md").read_text().replace("\\\n", "")
+    (line,) = re.findall(r"^openenv .*$", card, re.MULTILINE)
+    command: Any = get_command(app)
+    words = shlex.split(line)[1:]
+    while words and not words[0].startswith("-"):
+        command = command.commands[words.pop(0)]
+    known = {name for param in command.params for name in param.opts}
+    assert {word for word in words if word.startswith("--")} <= known

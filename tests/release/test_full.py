@@ -167,6 +167,7 @@ def test_harbor_layout(harbor_task: Path, tmp_path: Path) -> None:
         "README.md",
         "data",
         "manifest.parquet",
+        "pictures",
         "registry.json",
         "tasks",
     ]

@@ -303,4 +303,4 @@ def test_limits_of_the_hub_stop_the_release() -> None:
     with pytest.raises(RefusedError, match="100,001 files"):
         check_limits({f"{i % 100}/{i}": 1 for i in range(100_001)})
     with pytest.raises(RefusedError, match="`big`"):
-        check_limits({"big": 51 * 10**9})
+        check_limits({"big": 201 * 10**9})

@@ -28,7 +28,13 @@ def test_stage_writes_the_whole_layout(collection: Path, tmp_path: Path) -> None
     """A staged set has the manifest, the tasks, one row per task and a card."""
     out = tmp_path / "out"
     assert release(str(collection), "--out", str(out)) == 0
-    assert sorted(path.name for path in out.iterdir()) == ["README.md", "data", "envs", "submission.yaml"]
+    assert sorted(path.name for path in out.iterdir()) == [
+        "README.md",
+        "data",
+        "envs",
+        "pictures",
+        "submission.yaml",
+    ]
     assert (out / "submission.yaml").read_bytes() == (collection / "submission.yaml").read_bytes()
     (row,) = pq.read_table(out / "data" / "tasks.parquet").to_pylist()
     assert row["name"] == "seatrials/sum-column"

@@ -4,6 +4,7 @@ Ours are the sections between marks and the keys of the header that `_merged`
 names; all else in a card that is there already stays as it is.
 """
 
+import html
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,14 +15,21 @@ import yaml
 
 from seatrials.errors import RefusedError
 from seatrials.release.layout import Layout
+from seatrials.release.licenses import header_of
 from seatrials.release.needs import with_needs
+from seatrials.release.pictures import Chart
 from seatrials.release.replays import Replayed
-from seatrials.release.rows import TaskRow
+from seatrials.release.rows import LEVELS, TaskRow
 
 TAGS: Final = ("rl-environment", "agent", "benchflow", "harbor", "openenv")
 """Tags under which the Hub lists RL environments (see the cards of the Harbor data sets there)."""
 
 _SIZES: Final = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"))
+_LARGEST: Final = "100K<n<1M"
+_AUTHORS: Final = 20
+_HERE: Final = "set"
+_LISTED: Final = 200
+"""Tasks that the card lists: as many as the arena takes; a page of thousands is of no use to anyone."""
 _HEADER: Final = re.compile(r"\A---[ \t]*\r?\n(.*?\r?\n)??---[ \t]*(?:\r?\n|\Z)", re.DOTALL)
 
 
@@ -51,8 +59,11 @@ def render_card(
     *,
     trials: int,
     replays: Mapping[str, Replayed] | None,
+    pictures: Sequence[Chart] = (),
 ) -> str:
     """Return the card of a staged collection; `trials` is the number of rows of its replays' table.
+
+    `pictures` are in the layout's folder.
 
     Raises RefusedError for an existing card whose header can't be read, since
     what is in it could not be kept.
@@ -60,7 +71,7 @@ def render_card(
     before, text = _split(options.existing)
     header = _merged(before, _header(options, layout, rows, trials))
     header = with_needs(header, layout, requires=options.requires, setup=options.setup)
-    body = _body(options, layout, rows, trials, replays)
+    body = _body(options, layout, rows, _Shown(trials=trials, replays=replays or {}, pictures=pictures))
     if not text.strip():
         text = f"# {options.title}\n"
     text = _place(text, f"seatrials {layout.name}".strip(), body)
@@ -94,6 +105,7 @@ def _merged(before: dict[str, Any], ours: dict[str, Any]) -> dict[str, Any]:
         if isinstance(theirs, list):
             header[key] = list(dict.fromkeys((*theirs, *ours[key])))
     theirs = before.get("configs")
+    shared = False
     if isinstance(theirs, list):
         # A config of the same table is ours of an earlier release, whatever its split was called.
         own = {config["config_name"] for config in ours["configs"]}
@@ -102,7 +114,20 @@ def _merged(before: dict[str, Any], ours: dict[str, Any]) -> dict[str, Any]:
             item for item in theirs if not (isinstance(item, dict) and item.get("config_name") in own | gone)
         ]
         header["configs"] = kept + ours["configs"]
+        shared = bool(kept)
+    header["size_categories"] = _size(before.get("size_categories"), ours["size_categories"], shared=shared)
     return header
+
+
+def _size(before: Any, ours: list[str], *, shared: bool) -> list[str]:
+    """Return ours, or, where others have tables in the data set too, the larger of both."""
+    order = (*(name for _, name in _SIZES), _LARGEST)
+    theirs = before[0] if isinstance(before, list) and len(before) == 1 else before
+    if not shared or theirs is None:
+        return ours
+    if theirs not in order:
+        return before if isinstance(before, list) else [before]
+    return [max(theirs, ours[0], key=order.index)]
 
 
 def _place(text: str, mark: str, section: str) -> str:
@@ -119,15 +144,15 @@ def _header(options: CardOptions, layout: Layout, rows: Sequence[TaskRow], trial
     header: dict[str, Any] = {"pretty_name": options.title}
     licenses = sorted({row.license for row in rows if row.license})
     if options.license is not None:
-        header["license"] = options.license.lower()
-    elif len(licenses) == 1 and all(row.license for row in rows) and " " not in licenses[0]:
-        header["license"] = licenses[0].lower()
+        header.update(header_of(options.license))
+    elif len(licenses) == 1 and all(row.license for row in rows):
+        header.update(header_of(licenses[0]))
     elif not licenses:
         header["license"] = "unknown"
     else:
         header["license"] = "other"
         header["license_name"] = "per-task"
-    size = next((name for limit, name in _SIZES if len(rows) < limit), "100K<n<1M")
+    size = next((name for limit, name in _SIZES if len(rows) < limit), _LARGEST)
     header["task_categories"] = ["other"]
     header["size_categories"] = [size]
     header["tags"] = list(TAGS)
@@ -142,25 +167,27 @@ def _header(options: CardOptions, layout: Layout, rows: Sequence[TaskRow], trial
     return header
 
 
-def _body(
-    options: CardOptions,
-    layout: Layout,
-    rows: Sequence[TaskRow],
-    trials: int,
-    replays: Mapping[str, Replayed] | None,
-) -> str:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Shown:
+    trials: int
+    replays: Mapping[str, Replayed]
+    pictures: Sequence[Chart]
+
+
+def _body(options: CardOptions, layout: Layout, rows: Sequence[TaskRow], shown: _Shown) -> str:
     sections = [
         [
             *([f"## {options.title}", ""] if layout.name else []),
             f"{_number(len(rows), 'RL task')} for agents, each with a sandbox and a verifier.",
         ],
-        _inside(layout, trials),
-        _tasks(layout, rows, replays),
+        _inside(layout, shown.trials),
+        _tasks(layout, rows, shown),
         _origin(rows),
         _needs(options),
-        _load(options, layout),
-        _run(options, layout),
-        _cite(options),
+        _load(options, layout, trials=shown.trials),
+        _serve(options, layout),
+        _replay(options, layout),
+        _cite(options, layout, rows),
     ]
     return "\n\n".join("\n".join(section) for section in sections if section)
 
@@ -173,6 +200,7 @@ def _inside(layout: Layout, trials: int) -> list[str]:
         (layout.table("replays"), "one row per recorded trial of a replay", bool(trials)),
         (layout.registry, "the list of tasks that Harbor reads", layout.harbor),
         (layout.summary, "one short row per task, to choose by", layout.harbor),
+        (f"{layout.pictures}/", "the pictures of this page", True),
     ]
     return [
         "## What is inside",
@@ -183,19 +211,30 @@ def _inside(layout: Layout, trials: int) -> list[str]:
     ]
 
 
-def _tasks(layout: Layout, rows: Sequence[TaskRow], replays: Mapping[str, Replayed] | None) -> list[str]:
-    told = replays or {}
+def _tasks(layout: Layout, rows: Sequence[TaskRow], shown: _Shown) -> list[str]:
+    told = shown.replays
     lines = [
         "## Tasks",
         "",
-        "| task | category | difficulty | network | license | replay |",
-        "| --- | --- | --- | --- | --- | --- |",
-        *(_table_row(layout, row, told[row.folder].label if row.folder in told else "none") for row in rows),
-        "",
         _spread("Difficulty", (row.difficulty_tier for row in rows)),
+        *_levels(rows),
         _spread("Category", (row.category for row in rows)),
         "",
     ]
+    for picture in shown.pictures:
+        alt = html.escape(picture.alt)
+        lines += [f'<img src="{layout.pictures}/{picture.file}" alt="{alt}" width="560">', ""]
+    lines += [
+        "| task | category | difficulty | network | license | replay |",
+        "| --- | --- | --- | --- | --- | --- |",
+        *(
+            _table_row(layout, row, told[row.folder].label if row.folder in told else "none")
+            for row in rows[:_LISTED]
+        ),
+        "",
+    ]
+    if len(rows) > _LISTED:
+        lines += [f"And {len(rows) - _LISTED:,} more, which `{layout.table('tasks')}` lists.", ""]
     if any(replayed.verdict for replayed in told.values()):
         lines.append(
             "Replay: on the author's machine the reference solution scored 1 and doing nothing 0, each so"
@@ -204,6 +243,14 @@ def _tasks(layout: Layout, rows: Sequence[TaskRow], replays: Mapping[str, Replay
     else:
         lines.append("No local replay of these tasks is published.")
     return lines
+
+
+def _levels(rows: Sequence[TaskRow]) -> list[str]:
+    """Say how many tasks there are of each level, where the levels say more than the tiers."""
+    if all(row.difficulty_level == LEVELS.get(row.difficulty_tier or "") for row in rows):
+        return []
+    levels = (str(row.difficulty_level) if row.difficulty_level is not None else None for row in rows)
+    return [_spread("Level, 1 to 5", levels)]
 
 
 def _table_row(layout: Layout, row: TaskRow, replay: str) -> str:
@@ -217,12 +264,14 @@ def _number(number: int, noun: str) -> str:
 
 
 def _cell(value: object) -> str:
-    return str(value or "").replace("|", "\\|").replace("\n", " ")
+    return re.sub(r"([|`<\[\]])", r"\\\1", " ".join(str(value or "").split()))
 
 
 def _spread(label: str, values: Iterable[str | None]) -> str:
     counts = Counter(value or "not declared" for value in values)
-    return f"- {label}: " + " · ".join(f"{value} **{number}**" for value, number in sorted(counts.items()))
+    return f"- {label}: " + " · ".join(
+        f"{_cell(value)} **{number}**" for value, number in sorted(counts.items())
+    )
 
 
 def _origin(rows: Sequence[TaskRow]) -> list[str]:
@@ -248,44 +297,93 @@ def _needs(options: CardOptions) -> list[str]:
     ]
 
 
-def _load(options: CardOptions, layout: Layout) -> list[str]:
+def _load(options: CardOptions, layout: Layout, *, trials: int) -> list[str]:
     return [
         "## Load",
         "",
         "```python",
         "from datasets import load_dataset",
         "",
-        f'tasks = load_dataset("{options.repo}", "{layout.config("tasks")}", split="{options.split}")',
+        *(
+            f'{which} = load_dataset("{options.repo}", "{layout.config(which)}", split="{options.split}")'
+            for which in ("tasks", "replays")
+            if which == "tasks" or trials
+        ),
+        "```",
+        "",
+        "The tasks themselves are folders:",
+        "",
+        "```sh",
+        _download(options, layout),
         "```",
     ]
 
 
-def _run(options: CardOptions, layout: Layout) -> list[str]:
-    folder = f"set/{layout.name}" if layout.name else "set"
-    lines = [
-        "## Run",
+def _download(options: CardOptions, layout: Layout) -> str:
+    only = f' --include "{layout.prefix}*"' if layout.name else ""
+    return f"hf download {options.repo} --repo-type dataset{only} --local-dir {_HERE}"
+
+
+def _serve(options: CardOptions, layout: Layout) -> list[str]:
+    """Say how OpenEnv 0.10.0 serves it: it finds Harbor tasks, and at the top of a data set only."""
+    at = f"{_HERE}/{layout.name}" if layout.name else _HERE
+    if not layout.harbor:
+        source = f"./{_HERE}-harbor"
+        before = [_download(options, layout), f"seatrials export {at} --out {source}"]
+    elif layout.name:
+        source, before = f"./{at}", [_download(options, layout)]
+    else:
+        source, before = options.repo, []
+    return [
+        "## Serve with OpenEnv",
+        "",
+        *(
+            []
+            if layout.harbor
+            else ["OpenEnv reads Harbor tasks; `seatrials export` writes these as such.", ""]
+        ),
+        "```sh",
+        'pip install "openenv[harbor]"',
+        *before,
+        f"openenv harbor serve --dataset {source} \\",
+        "    --llm-url http://127.0.0.1:8000/v1 --model MODEL --port 8001",
+        "```",
+    ]
+
+
+def _replay(options: CardOptions, layout: Layout) -> list[str]:
+    at = f"{_HERE}/{layout.name}" if layout.name else _HERE
+    return [
+        "## Replay",
+        "",
+        "In Docker, the reference solution and doing nothing, each in a fresh container:",
         "",
         "```sh",
-        f"hf download {options.repo} --repo-type dataset --local-dir set",
-        f"seatrials replay {folder}",
+        _download(options, layout),
+        f"seatrials replay {at}",
+        "```",
     ]
-    if layout.harbor and not layout.name:
-        lines.append(
-            f"openenv harbor serve --dataset {options.repo} --llm-url http://127.0.0.1:8000/v1 --model MODEL"
-        )
-    return [*lines, "```"]
 
 
-def _cite(options: CardOptions) -> list[str]:
-    key = re.sub(r"\W+", "-", options.title.lower()).strip("-") or "tasks"
-    title = options.title.replace("{", "").replace("}", "")
+def _cite(options: CardOptions, layout: Layout, rows: Sequence[TaskRow]) -> list[str]:
+    names = "-".join(filter(None, (layout.name, options.title)))
+    key = re.sub(r"\W+", "-", names.lower()).strip("-") or "tasks"
+    authors = sorted({row.author for row in rows if row.author})
+    listed = [*authors[:_AUTHORS], *(["others"] if len(authors) > _AUTHORS else [])]
+    lines = [f"title = {{{_bibtex(options.title)}}}"]
+    if listed:
+        lines.insert(0, f"author = {{{' and '.join(f'{{{_bibtex(name)}}}' for name in listed)}}}")
+    lines += ["publisher = {Hugging Face}", f"url = {{https://huggingface.co/datasets/{options.repo}}}"]
     return [
         "## Cite",
         "",
         "```bibtex",
         f"@misc{{{key},",
-        f"  title = {{{title}}},",
-        f"  howpublished = {{\\url{{https://huggingface.co/datasets/{options.repo}}}}}",
+        *(f"  {line}," for line in lines),
         "}",
         "```",
     ]
+
+
+def _bibtex(text: str) -> str:
+    return re.sub(r"([&%$#_])", r"\\\1", re.sub(r"[{}\\]", "", text))

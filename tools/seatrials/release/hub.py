@@ -3,6 +3,7 @@
 import hashlib
 import re
 import tempfile
+import warnings
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from seatrials.errors import RefusedError, UsageError
 from seatrials.hub_client import DATASET, explained, is_repo, status_of
 from seatrials.release.layout import CARD, Layout
+from seatrials.release.limits import check_limits
 from seatrials.release.stage import Staged
 from seatrials.task.files import git_blob_id
 
@@ -152,9 +154,17 @@ def _commit(
     from huggingface_hub.errors import HfHubHTTPError
 
     there = remote.files if remote is not None else {}
-    sent = tuple(path for path in staged.files if not _same(staged.root / path, there.get(path)))
+    sent = tuple(
+        path
+        for path in staged.files
+        # A picture's name tells what it shows; another version of the library may draw that otherwise.
+        if not (layout.is_picture(path) and path in there) and not _same(staged.root / path, there.get(path))
+    )
     deleted = tuple(sorted(path for path in there if layout.owns(path) and path not in staged.files))
     changed = bool(sent or deleted)
+    # What else is in the data set counts too.
+    left = {path: 0 for path in there if path not in deleted}
+    check_limits(left | {path: (staged.root / path).stat().st_size for path in staged.files})
     if remote is not None and remote.tagged not in {None, remote.commit if not changed else None}:
         raise RefusedError(
             f"the tag `{target.tag}` names another commit of `{target.repo}`; choose a new one"
@@ -167,17 +177,27 @@ def _commit(
     ]
     tasks = f"{len(staged.rows)} task{'s' if len(staged.rows) != 1 else ''}"
     try:
-        made = api.create_commit(
-            target.repo,
-            operations,
-            commit_message=f"Release {layout.name or 'the collection'}: {tasks}",
-            repo_type=DATASET,
-            parent_commit=remote.commit,
-        )
+        with warnings.catch_warnings():
+            # The Hub's advice on the card's header; what it refuses comes as an error.
+            warnings.filterwarnings(
+                "ignore", message="Warnings while validating metadata", category=UserWarning
+            )
+            made = api.create_commit(
+                target.repo,
+                operations,
+                commit_message=f"Release {layout.name or 'the collection'}: {tasks}",
+                repo_type=DATASET,
+                parent_commit=remote.commit,
+            )
     except HfHubHTTPError as error:
         if status_of(error) == 412:  # noqa: PLR2004 - Precondition Failed: the parent is no longer the newest
             return None
         raise
+    except ValueError as error:
+        said = " ".join(str(error).split())
+        if "metadata in README.md" not in said:
+            raise
+        raise RefusedError(f"the Hub refuses the card's header: {said}") from None
     return made.oid, sent, deleted
 
 

@@ -9,7 +9,8 @@ from seatrials.task.collection import MANIFEST
 
 CARD: Final = "README.md"
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
-_TAKEN: Final = frozenset({"data", "envs", "tasks"})
+_TAKEN: Final = frozenset({"data", "envs", "pictures", "tasks"})
+_PICTURE: Final = re.compile(r"(?:difficulty|category)-[0-9a-f]{12}\.png")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -57,6 +58,16 @@ class Layout:
         """One row per task to choose by, without the prompts."""
         return f"{self.prefix}manifest.parquet"
 
+    @property
+    def pictures(self) -> str:
+        """The folder of the card's pictures."""
+        return f"{self.prefix}pictures"
+
+    def is_picture(self, path: str) -> bool:
+        """Say whether a path is a picture of ours; its name tells all that it shows."""
+        folder, _, name = path.rpartition("/")
+        return folder == self.pictures and _PICTURE.fullmatch(name) is not None
+
     def table(self, which: str) -> str:
         """The table of a config, ``tasks`` or ``replays``."""
         return f"{self.prefix}data/{which}.parquet"
@@ -73,4 +84,4 @@ class Layout:
         single = {self.table("tasks"), self.table("replays")}
         if self.harbor:
             single |= {self.registry, self.summary}
-        return path in single or path.startswith(f"{self.tasks}/")
+        return path in single or path.startswith(f"{self.tasks}/") or self.is_picture(path)

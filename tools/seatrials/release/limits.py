@@ -11,7 +11,7 @@ from seatrials.errors import RefusedError
 
 MAX_ENTRIES: Final = 10_000
 MAX_FILES: Final = 100_000
-MAX_BYTES: Final = 50 * 10**9
+MAX_BYTES: Final = 200 * 10**9
 
 
 def check_limits(sizes: Mapping[str, int]) -> None:

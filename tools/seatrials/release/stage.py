@@ -14,6 +14,7 @@ from seatrials.release.card import CardOptions, render_card
 from seatrials.release.harbor import registry
 from seatrials.release.layout import CARD, Layout
 from seatrials.release.limits import check_limits
+from seatrials.release.pictures import charts, write_charts
 from seatrials.release.replays import NOT_REPLAYED, Replayed
 from seatrials.release.rows import TaskRow, row_of
 from seatrials.release.secrets import Allowance, Known, Scan, SecretsFoundError, allowances, known_here, scan
@@ -128,7 +129,9 @@ def _write(plan: Plan, root: Path) -> tuple[TaskRow, ...]:
     manifest = _manifest(plan.collection, harbor=layout.harbor)
     if manifest is not None:
         (root / layout.manifest).write_text(manifest, encoding="utf-8")
-    card = render_card(plan.card, layout, rows, trials=len(trials), replays=plan.replays)
+    pictures = charts(rows)
+    write_charts(pictures, root / layout.pictures)
+    card = render_card(plan.card, layout, rows, trials=len(trials), replays=plan.replays, pictures=pictures)
     (root / CARD).write_text(card, encoding="utf-8")
     return tuple(rows)
 
