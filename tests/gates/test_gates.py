@@ -8,11 +8,12 @@ from gates.beyond_cases import BEYOND
 from gates.gate_cases import LEAKED, Case
 from gates.pin_cases import PINS
 from gates.review_cases import REVIEWED
+from gates.task_cases import OUTPUTS, SOLUTIONS
 
 from seatrials.rules.run import check_task
 from seatrials.task.package import TaskPackage
 
-CASES = (*LEAKED, *REVIEWED, *BEYOND, *PINS)
+CASES = (*LEAKED, *REVIEWED, *BEYOND, *PINS, *SOLUTIONS, *OUTPUTS)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.code} {case.name}")

@@ -15,10 +15,12 @@ from seatrials.rules import (
     leaks,
     limits,
     oracle,
+    outputs,
     overlap,
     pins,
     schema,
     scripts,
+    solutions,
     structure,
     waivers,
 )
@@ -52,6 +54,8 @@ TASK_RULES: Final = tuple(
             *controls.RULES,
             *beyond.RULES,
             *pins.RULES,
+            *solutions.RULES,
+            *outputs.RULES,
         )
     )
 )

@@ -26,7 +26,8 @@ _SHELLS: Final = frozenset({"", "bash", "sh", "dash", "ash", "ksh", "zsh"})
 _NOWHERE: Final = ("/dev/", "&", "/logs/agent")
 
 
-def _solutions(task: TaskPackage) -> Iterator[TaskFile]:
+def solutions(task: TaskPackage) -> Iterator[TaskFile]:
+    """Yield the scripts that solve a task, or its steps."""
     folder = task.native.oracle_dir
     for path, file in task.files.items():
         is_step = re.fullmatch(r"steps/[^/]+/(?:solution|oracle)/solve\.sh", path)
@@ -43,7 +44,7 @@ def idle_solution(task: TaskPackage) -> Iterator[Hit]:
 
     Fix: write the steps that solve the task.
     """
-    for file in _solutions(task):
+    for file in solutions(task):
         source = file.read()
         program, _ = shebang(source)
         idle = _is_idle(parse_shell(source)) if program in _SHELLS else _is_idle_python(program, source)
@@ -108,7 +109,7 @@ def fetching_solution(task: TaskPackage) -> Iterator[Hit]:
 
     Fix: put what it needs into `environment/` or `oracle/`.
     """
-    for file in _solutions(task):
+    for file in solutions(task):
         for command in parse_shell(file.read()).commands():
             words = [word.resolve({}) for word in command.words]
             host = next((match[1] for word in words for match in [_URL.search(word)] if match), "")

@@ -160,6 +160,10 @@ class Grading:
         """Say whether a file of the verifier holds a name as it is: what it reads, it spells somewhere."""
         return name.encode("utf-8", "surrogateescape") in self._verifier
 
+    def spelled(self, pattern: re.Pattern[bytes]) -> set[bytes]:
+        """Return what a pattern's group finds in the verifier's files."""
+        return set(pattern.findall(self._verifier))
+
     def reads(self) -> Iterator[tuple[str, str, int]]:
         """Yield ``(path in the container, file of the verifier, line)`` for all that the verifier reads."""
         for name, facts in self.python:
