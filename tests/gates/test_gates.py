@@ -9,11 +9,12 @@ from gates.gate_cases import LEAKED, Case
 from gates.pin_cases import PINS
 from gates.review_cases import REVIEWED
 from gates.task_cases import OUTPUTS, SOLUTIONS
+from gates.verifier_cases import OF_VERIFIERS
 
 from seatrials.rules.run import check_task
 from seatrials.task.package import TaskPackage
 
-CASES = (*LEAKED, *REVIEWED, *BEYOND, *PINS, *SOLUTIONS, *OUTPUTS)
+CASES = (*LEAKED, *REVIEWED, *BEYOND, *PINS, *SOLUTIONS, *OUTPUTS, *OF_VERIFIERS)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.code} {case.name}")

@@ -22,6 +22,8 @@ from seatrials.rules import (
     scripts,
     solutions,
     structure,
+    trust,
+    vacuous,
     waivers,
 )
 from seatrials.rules.model import CollectionRule, CreditRule, Rule, TaskRule
@@ -56,6 +58,8 @@ TASK_RULES: Final = tuple(
             *pins.RULES,
             *solutions.RULES,
             *outputs.RULES,
+            *vacuous.RULES,
+            *trust.RULES,
         )
     )
 )

@@ -143,7 +143,7 @@ def no_real_assertion(task: TaskPackage) -> Iterator[Hit]:
     if any(found.asserts_values for _, found in facts.python):
         return
     tested = [(name, found) for name, found in facts.python if found.tests or found.assertions]
-    if not tested or any(not found.parsed for _, found in facts.python) or _checks_in_shell(task):
+    if not tested or any(not found.parsed for _, found in facts.python) or checks_in_shell(task):
         return
     assertions = [item for _, found in tested for item in found.assertions]
     if not any(found.tests for _, found in tested):
@@ -155,7 +155,7 @@ def no_real_assertion(task: TaskPackage) -> Iterator[Hit]:
     yield Hit(path=tested[0][0], line=assertions[0].line if assertions else None, message=message)
 
 
-def _checks_in_shell(task: TaskPackage) -> bool:
+def checks_in_shell(task: TaskPackage) -> bool:
     """Say whether a script of the verifier checks something itself, beside what it has pytest do."""
     for below, file in verifier_files(task):
         if below.endswith(".sh") and below != "test.sh":

@@ -12,7 +12,8 @@ import yaml
 from seatrials.parse.copies import Context, Copy, copies
 from seatrials.parse.dockerfile import Dockerfile, parse_dockerfile
 from seatrials.parse.image import Image, ImageFile, image_of
-from seatrials.parse.pytest import Compared, FieldRead, PythonFacts, Value, python_facts
+from seatrials.parse.pytest import Compared, FieldRead, PythonFacts, python_facts
+from seatrials.parse.python_tree import Value
 from seatrials.parse.shell import Command, parse_shell, walk
 from seatrials.rules.kept import ByListing
 from seatrials.rules.structure import DOCKERFILE

@@ -10,7 +10,7 @@ from functools import cached_property, lru_cache
 from typing import Final
 
 from seatrials.parse.image import ImageFile
-from seatrials.parse.pytest import Value
+from seatrials.parse.python_tree import Value
 from seatrials.parse.shell import parse_shell
 from seatrials.rules.grading import (
     MAX_FILE,

@@ -118,7 +118,7 @@ class _Reader:
         )
 
     def _writes(self, command: Command, words: list[str]) -> bool:
-        name = _stripped(words)[:1]
+        name = stripped(words)[:1]
         if name and name[0].rpartition("/")[2] in _READERS:
             return False
         if any(_REWARD.search(word) for word in words[1:]):
@@ -135,7 +135,7 @@ class _Reader:
         )
 
     def _checks(self, command: Command, words: list[str]) -> bool:
-        rest = _stripped(words)
+        rest = stripped(words)
         if not rest:
             return not words and any(
                 "checks" in self.command(inner)
@@ -180,7 +180,7 @@ def _is_work(path: str) -> bool:
     return path.startswith("/") and "$" not in path and not path.startswith(_HARNESS)
 
 
-def _stripped(words: list[str]) -> list[str]:
+def stripped(words: list[str]) -> list[str]:
     """Take off what only runs another command: `timeout 60`, `env A=b`, `uv run --with x`."""
     at = 0
     while at < len(words) and words[at].rpartition("/")[2] in _PREFIXES:
@@ -242,7 +242,7 @@ def _group_targets(script: Script) -> Iterator[Word]:
 
 def _is_opaque(reader: _Reader, command: Command) -> bool:
     """Say whether a command runs a program or a script that is not the verifier's."""
-    rest = _stripped(reader.words(command))
+    rest = stripped(reader.words(command))
     if not rest:
         return False
     name = rest[0].rpartition("/")[2]

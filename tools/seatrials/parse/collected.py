@@ -1,0 +1,273 @@
+"""What pytest would collect from a file of tests, what it would skip, and which tests cannot fail.
+
+pytest's own defaults: functions `test*`, classes `Test*` without a constructor,
+and `unittest.TestCase`. Nothing is run. Each fact looks at the text first: most
+files need no parsing to know that there is nothing to tell.
+"""
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from seatrials.parse.pytest import PythonFacts
+from seatrials.parse.python_tree import Function, Scope, Tree, called
+
+_PLAIN_TEST: Final = re.compile(rb"^(?:async )?def test", re.MULTILINE)
+_MADE: Final = re.compile(
+    rb"globals\(\)|setattr\(|exec\(|import \*|load_tests|pytest_collect|pytest_pycollect"
+)
+"""What makes tests that no `def` shows."""
+
+_CONSTANT: Final = re.compile(
+    rb"assert *(?:True|[1-9]\d* *(?:[,#=]|$)|\((?:[^\n]*,[^\n]*\))?[ \t]*$|\["
+    rb"|f?[\"'][^\"'\n]*[\"'] *(?:[,#]|$)|len\([^\n]*>= *0\b)|or True",
+    re.MULTILINE,
+)
+"""Where an assertion may hold whatever was done; where none of it stands, nothing need be parsed."""
+
+_FAILS: Final = frozenset(
+    {"fail", "exit", "_exit", "raises", "warns", "check_returncode", "raise_for_status"}
+)
+_SKIPS: Final = frozenset({"skip", "skipTest"})
+
+
+def collects(facts: PythonFacts) -> bool:
+    """Say whether pytest finds a test in the file; true where that is not known."""
+    if _PLAIN_TEST.search(facts.source) or _MADE.search(facts.source) or facts.tree is None:
+        return True
+    return any(_is_collected(node) for node in _top(facts.tree.tree.body))
+
+
+def _top(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
+    """Yield the statements of a module, those under its conditions too."""
+    pending = list(body)
+    while pending:
+        node = pending.pop()
+        match node:
+            case ast.If(body=first, orelse=second):
+                pending += [*first, *second]
+            case ast.Try(body=first, handlers=handlers, orelse=second, finalbody=last):
+                pending += [*first, *second, *last, *(part for one in handlers for part in one.body)]
+            case ast.With(body=first) | ast.For(body=first):
+                pending += first
+            case _:
+                yield node
+
+
+def _is_collected(node: ast.stmt) -> bool:
+    match node:
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+            return name.startswith("test")
+        case ast.ClassDef(name=name, bases=bases, body=body):
+            if any(ast.unparse(base) != "object" for base in bases):
+                return True  # a TestCase, or tests that are inherited
+            names = [part.name for part in body if isinstance(part, Function)]
+            return name.startswith("Test") and "__init__" not in names and any(map(_is_test, names))
+        case ast.ImportFrom(names=aliases):
+            return any(_is_test(alias.asname or alias.name) or _is_suite(alias) for alias in aliases)
+        case ast.Assign(targets=targets):
+            return any(isinstance(part, ast.Name) and _is_test(part.id) for part in targets)
+        case _:
+            return False
+
+
+def _is_test(name: str) -> bool:
+    return name.startswith("test")
+
+
+def _is_suite(alias: ast.alias) -> bool:
+    return (alias.asname or alias.name).startswith("Test")
+
+
+def runs_nothing(facts: PythonFacts) -> bool:
+    """Say whether the file, run by `python`, only defines tests and calls none of them."""
+    if facts.tree is None or not facts.tests or b"__main__" in facts.source or b"unittest" in facts.source:
+        return False
+    return all(
+        isinstance(node, Function | ast.ClassDef | ast.Import | ast.ImportFrom | ast.Assign | ast.AnnAssign)
+        or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
+        for node in facts.tree.tree.body
+    )
+
+
+def names(facts: PythonFacts) -> frozenset[str]:
+    """Return the names of the file's tests and of the classes that hold them."""
+    found = re.findall(rb"^[ \t]*(?:(?:async )?def|class) ([Tt]est\w*)", facts.source, re.MULTILINE)
+    return frozenset(name.decode() for name in found)
+
+
+def _may_skip(source: bytes) -> bool:
+    return b".skip" in source or b"import skip" in source
+
+
+def all_skipped(facts: PythonFacts) -> int | None:
+    """Return the line that skips every test of the file whatever was done; None where some test may run."""
+    if not _may_skip(facts.source) or facts.tree is None:
+        return None
+    lines: list[int] = []
+    for node in facts.tree.tree.body:
+        if isinstance(node, ast.Expr) and _is_skip(node.value, module=True):
+            return node.lineno
+        if isinstance(node, ast.Assign) and any(ast.unparse(part) == "pytestmark" for part in node.targets):
+            marks = node.value.elts if isinstance(node.value, ast.List | ast.Tuple) else [node.value]
+            if any(map(_skips_always, marks)):
+                return node.lineno
+        if isinstance(node, ast.ClassDef) and any(map(_skips_always, node.decorator_list)):
+            lines.append(node.lineno)
+        elif isinstance(node, ast.ClassDef | Function) and _is_collected(node):
+            tests = (
+                [node]
+                if isinstance(node, Function)
+                else [part for part in node.body if isinstance(part, Function) and _is_test(part.name)]
+            )
+            if not tests or not all(map(_is_skipped, tests)):
+                return None
+            lines.append(tests[0].lineno)
+    return lines[0] if lines else None
+
+
+def _is_skipped(test: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    body = [part for part in test.body if not _is_text(part)]
+    first = body[0] if body else None
+    return any(map(_skips_always, test.decorator_list)) or (
+        isinstance(first, ast.Expr) and _is_skip(first.value, module=False)
+    )
+
+
+def _is_text(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def _is_skip(node: ast.expr, *, module: bool) -> bool:
+    if not isinstance(node, ast.Call) or called(node) not in _SKIPS:
+        return False
+    return not module or any(
+        keyword.arg == "allow_module_level"
+        and isinstance(keyword.value, ast.Constant)
+        and keyword.value.value
+        for keyword in node.keywords
+    )
+
+
+def _skips_always(mark: ast.expr) -> bool:
+    """Say whether a mark or decorator skips without a condition: `skip`, `skipif(True)`."""
+    name = ast.unparse(mark.func if isinstance(mark, ast.Call) else mark)
+    if not name.startswith(("pytest.mark.", "mark.", "unittest.")):
+        return False
+    last = name.rpartition(".")[2]
+    if last in {"skipif", "skipIf"} and isinstance(mark, ast.Call) and mark.args:
+        condition = mark.args[0]
+        return isinstance(condition, ast.Constant) and bool(condition.value)
+    return last == "skip"
+
+
+def skips_without_work(facts: PythonFacts) -> tuple[tuple[int, str], ...]:
+    """Return line and path of each test that is skipped where a path is not there."""
+    if not _may_skip(facts.source):
+        return ()
+    return facts.all(_skips_on_missing)
+
+
+def _skips_on_missing(tree: Tree) -> Iterator[tuple[int, str]]:
+    for node, _, _ in tree.nodes:
+        if not isinstance(node, ast.Call) or called(node) not in _SKIPS:
+            continue
+        above = tree.parents.get(node)
+        inner: ast.AST = node
+        while above is not None and not isinstance(above, ast.If | Function):
+            inner, above = above, tree.parents.get(above)
+        if isinstance(above, ast.If) and inner in above.body and (path := _missing(tree, above)):
+            yield node.lineno, path
+
+
+def _missing(tree: Tree, condition: ast.If) -> str:
+    """Return the path whose absence is all that a condition asks for; empty for any other."""
+    match condition.test:
+        case ast.UnaryOp(op=ast.Not(), operand=ast.Call(func=func, args=args) as asked) if called(asked) in {
+            "exists",
+            "is_file",
+            "is_dir",
+            "isfile",
+            "isdir",
+        }:
+            target = args[0] if args else func.value if isinstance(func, ast.Attribute) else None
+            return tree.origin(target, _scope(tree, condition)) if target is not None else ""
+        case _:
+            return ""
+
+
+def _scope(tree: Tree, node: ast.AST) -> Scope:
+    above = tree.parents.get(node)
+    while above is not None and not isinstance(above, Function):
+        above = tree.parents.get(above)
+    return above if isinstance(above, Function) else tree.tree
+
+
+# Tests that cannot fail
+
+
+def always_true(facts: PythonFacts) -> tuple[tuple[int, str], ...]:
+    """Return line and text of assertions that always hold.
+
+    Those that are a test's only ones; an assertion of a pair in parentheses,
+    `assert (value, "message")`, also beside others.
+    """
+    return facts.all(_always_true) if _CONSTANT.search(facts.source) else ()
+
+
+def _always_true(tree: Tree) -> Iterator[tuple[int, str]]:
+    asserted: dict[Scope, list[ast.Assert]] = {}
+    calls: dict[Scope, list[ast.Call]] = {}
+    failing: set[Scope] = set()
+    for node, _, scope in tree.nodes:
+        if isinstance(node, ast.Assert):
+            if isinstance(node.test, ast.Tuple) and node.test.elts:
+                yield node.lineno, "a pair in parentheses"
+            asserted.setdefault(scope, []).append(node)
+        elif isinstance(node, ast.Call):
+            calls.setdefault(scope, []).append(node)
+        elif isinstance(node, ast.Raise):
+            failing.add(scope)
+    for test, found in asserted.items():
+        if not isinstance(test, Function) or not _is_test(test.name) or test in failing:
+            continue
+        if not all(_holds(item.test) for item in found) or isinstance(found[0].test, ast.Tuple):
+            continue
+        if not any(
+            _may_fail(call) or tree.functions.get(called(call)) in asserted for call in calls.get(test, ())
+        ):
+            yield found[0].lineno, f"`assert {ast.unparse(found[0].test)[:60]}`"
+
+
+def _may_fail(call: ast.Call) -> bool:
+    """Say whether a call is meant to fail a test, by its name or `check=True`."""
+    name = called(call)
+    return (
+        name in _FAILS
+        or name.startswith(("assert", "check", "verify", "validate", "expect"))
+        or any(keyword.arg == "check" for keyword in call.keywords)
+    )
+
+
+def _holds(test: ast.expr) -> bool:
+    """Say whether a condition holds whatever was done."""
+    match test:
+        case ast.Constant(value=value):
+            return bool(value)
+        case ast.JoinedStr(values=parts):
+            return any(isinstance(part, ast.Constant) for part in parts)
+        case ast.Tuple(elts=parts) | ast.List(elts=parts):
+            return bool(parts)
+        case ast.BoolOp(op=ast.Or(), values=parts):
+            return any(map(_holds, parts))
+        case ast.BoolOp(values=parts):
+            return all(map(_holds, parts))
+        case ast.Compare(left=ast.Constant(), comparators=[ast.Constant()]):
+            return True
+        case ast.Compare(
+            left=ast.Call(func=ast.Name(id="len")), ops=[ast.GtE()], comparators=[ast.Constant(value=0)]
+        ):
+            return True
+        case _:
+            return False

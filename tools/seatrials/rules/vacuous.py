@@ -1,0 +1,198 @@
+"""BYD: tests of a verifier that can pass whatever was done."""
+
+import posixpath
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from seatrials.parse.collected import (
+    all_skipped,
+    always_true,
+    collects,
+    names,
+    runs_nothing,
+    skips_without_work,
+)
+from seatrials.parse.pytest import PythonFacts
+from seatrials.parse.self_checked import compares_nothing, only_itself
+from seatrials.parse.shell import Case as ShellCase
+from seatrials.parse.shell import Test as ShellTest
+from seatrials.parse.shell import parse_shell, walk
+from seatrials.rules.controls import checks_in_shell
+from seatrials.rules.grading import MAX_FILE, grading, is_below, verifier_folders
+from seatrials.rules.model import Hit, TaskRule
+from seatrials.rules.script_runs import Run, runs_of
+from seatrials.task.files import TaskFile
+from seatrials.task.package import TaskPackage
+
+HARNESS: Final = ("/verifier", "/tests")
+_CONFIGS: Final = frozenset({"pytest.ini", ".pytest.ini", "tox.ini", "setup.cfg", "pyproject.toml"})
+_DEFAULT: Final = re.compile(r"test_.*\.py|.*_test\.py")
+_NO_TESTS: Final = re.compile(rb"NO_TESTS_COLLECTED|\bno_tests\b")
+
+
+def scripts_of(task: TaskPackage) -> Iterator[tuple[str, TaskFile]]:
+    """Yield each `test.sh` with its folder, a slash at the end."""
+    for folder in verifier_folders(task):
+        file = task.resolve(f"{folder}test.sh")
+        if file is not None and file.kind == "file" and file.size <= MAX_FILE:
+            yield folder, file
+
+
+def runs_no_test(task: TaskPackage) -> Iterator[Hit]:
+    """Every test of the verifier can run.
+
+    Why: where pytest collects nothing, or skips what it collects, nothing is
+    checked; a script that takes exit code 5 (no test collected) or a skip for
+    a success then rewards any work, and other scripts reward none.
+
+    Fix: let `test.sh` name the file and the tests that there are, fail a test
+    whose output is missing in place of skipping it, and take exit code 0 alone for a pass.
+    """
+    facts = dict(grading(task).python)
+    for folder, file in scripts_of(task):
+        for run in runs_of(file.read()):
+            yield from _of_run(run, folder, file.path, facts)
+        for line in _five_passes(file.read()):
+            message = "takes pytest's exit code 5, no test collected, for a pass"
+            yield Hit(path=file.path, line=line, message=message)
+    image = grading(task).image.files
+    for path, found in facts.items():
+        for line, missing in skips_without_work(found):
+            if not is_below(missing, HARNESS) and missing not in image:
+                message = f"a test is skipped, and so does not fail, where `{missing}` is missing"
+                yield Hit(path=path, line=line, message=message)
+
+
+def _of_run(run: Run, folder: str, script: str, facts: dict[str, PythonFacts]) -> Iterator[Hit]:
+    if run.program == "python":
+        for path, found in _files(run, folder, facts):
+            if runs_nothing(found):
+                message = f"`python` runs `{path}`, which defines tests and calls none"
+                yield Hit(path=script, line=run.line, message=message)
+        return
+    if run.program != "pytest" or any(posixpath.basename(path) in _CONFIGS for path in facts):
+        return
+    options = dict(run.options)
+    for option, value in options.items():
+        if option.startswith("--") and not value:
+            yield Hit(path=script, line=run.line, message=f"`pytest {option}` runs no test")
+            return
+    files = list(_files(run, folder, facts))
+    if not files or options.get("-c", "/dev/null") != "/dev/null" or "-o" in options:
+        return
+    said = ", ".join(f"`{path}`" for path, _ in files[:3])
+    if not any(collects(found) for _, found in files):
+        yield Hit(path=script, line=run.line, message=f"pytest collects no test from {said}")
+    elif selection := _unmatched(run, options, files):
+        yield Hit(path=script, line=run.line, message=f"`{selection}` matches no test of {said}")
+    elif all(all_skipped(found) is not None for _, found in files):
+        path, first = files[0]
+        yield Hit(path=path, line=all_skipped(first), message=f"every test of {said} is skipped")
+
+
+def _files(run: Run, folder: str, facts: dict[str, PythonFacts]) -> Iterator[tuple[str, PythonFacts]]:
+    """Yield the verifier's files that a run names; those of a folder as pytest would find them."""
+    for target in run.targets or ((run.cwd,) if is_below(run.cwd, HARNESS) else ()):
+        base = target.partition("::")[0]
+        if base.startswith("/") and not is_below(posixpath.normpath(base), HARNESS):
+            continue
+        for path, found in facts.items():
+            below = path.removeprefix(folder)
+            if not path.startswith(folder) or not path.endswith(".py"):
+                continue
+            if base.endswith(".py"):
+                if base == below or base.endswith(f"/{below}"):
+                    yield path, found
+            elif posixpath.normpath(base) in HARNESS and _DEFAULT.fullmatch(posixpath.basename(below)):
+                yield path, found
+
+
+def _unmatched(run: Run, options: dict[str, str], files: list[tuple[str, PythonFacts]]) -> str:
+    """Return the selection that matches none of the tests; empty where one does, or it is not known."""
+    if not options and not any("::" in target for target in run.targets):
+        return ""
+    known = {name for _, found in files for name in names(found)}
+    text = b"\n".join(found.source for _, found in files)
+    word = options.get("-k", "")
+    if re.fullmatch(r"\w+", word) and b"parametrize" not in text:
+        said = " ".join((*known, *(posixpath.basename(path) for path, _ in files))).casefold()
+        if word.casefold() not in said:
+            return f"-k {word}"
+    mark = options.get("-m", "")
+    if re.fullmatch(r"\w+", mark) and f"mark.{mark}".encode() not in text and b"add_marker" not in text:
+        return f"-m {mark}"
+    wanted = [target.split("::")[1:] for target in run.targets if "::" in target]
+    if wanted and len(wanted) == len(run.targets):
+        parts = [[part.partition("[")[0] for part in way] for way in wanted]
+        if all(any(part not in known for part in way) for way in parts) and known:
+            return "::".join(wanted[0])
+    return ""
+
+
+_STATUS: Final = re.compile(r"\$\{?(?:\?|\w*(?:status|code|rc|ret|exit|result)\w*)", re.IGNORECASE)
+_IS_FIVE: Final = re.compile(r"""["']?\$\{?[\w?]+\}?["']?\s*(?:-eq|==?)\s*["']?5["']?(?![\d.])""")
+
+
+def _five_passes(source: bytes) -> Iterator[int]:
+    """Yield the lines of a script at which exit code 5 of pytest counts as a pass."""
+    if b"pytest" not in source or not re.search(rb"(?<![\w.])5(?![\w.])", source):
+        return
+    for node in walk(parse_shell(source).body):
+        match node:
+            case ShellTest(text=text, line=line) if _IS_FIVE.search(text) and _STATUS.search(text):
+                yield line
+            case ShellCase(word=word, items=items) if _STATUS.search(word.raw):
+                for patterns, _ in items:
+                    said = {pattern.raw.strip("\"'") for pattern in patterns}
+                    if {"0", "5"} <= said:
+                        yield node.line
+
+
+def always_holds(task: TaskPackage) -> Iterator[Hit]:
+    """Every test of the verifier asserts what can fail.
+
+    Why: a test whose only assertion holds whatever was done (`assert True`,
+    `len(x) >= 0`) checks nothing, though it is counted as passed; and
+    `assert (value, "message")` asserts a pair, which always holds.
+
+    Fix: assert what the output must hold; write `assert value, "message"` without the parentheses.
+    """
+    for path, facts in grading(task).python:
+        for line, what in always_true(facts):
+            yield Hit(path=path, line=line, message=f"{what} always holds")
+
+
+def only_its_own(task: TaskPackage) -> Iterator[Hit]:
+    """What the agent wrote is compared with something that it did not write.
+
+    Why: where the tests only ask whether the fields of one file are there and
+    agree with each other, any file that agrees with itself passes.
+
+    Fix: work the expected values out of the input, or keep them below `verifier/`.
+    """
+    facts = grading(task)
+    hits: list[Hit] = []
+    for path, found in facts.python:
+        if compares_nothing(found):
+            continue
+        if (seen := only_itself(found)) is None:
+            return
+        line, output, compared = seen
+        if is_below(output, HARNESS) or output in facts.image.files:
+            return
+        what = f"compare `{output}` with itself only" if compared else f"look at the form of `{output}` only"
+        hits.append(Hit(path=path, line=line, message=f"the tests {what}"))
+    if (
+        hits
+        and not any(facts.spells(posixpath.basename(path)) for path in facts.image.files)
+        and not checks_in_shell(task)
+    ):
+        yield hits[0]
+
+
+RULES: Final = (
+    TaskRule("BYD106", "review", runs_no_test, requires=("STR107",), profiles=("arena",)),
+    TaskRule("BYD107", "review", always_holds, profiles=("arena",)),
+    TaskRule("BYD113", "review", only_its_own, requires=("CTL103",), profiles=("arena",)),
+)
