@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from seatrials import __version__
-from seatrials.rules.pool import processors
+from seatrials.proc import processors
 from seatrials.task.collection import select
 
 FEW = 500

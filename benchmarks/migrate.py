@@ -1,16 +1,20 @@
 """How long a migration takes beside BenchFlow's own, and whether both mean the same.
 
-    python benchmarks/migrate.py SET [SET ...] [--benchflow PYTHON] [--rounds N]
+    python benchmarks/migrate.py SET [SET ...] [--benchflow PYTHON] [--tasks N] [--rounds N] [--room DIR]
 
 SET is a folder of Harbor tasks; PYTHON an interpreter that has BenchFlow
 installed, whose ``migrate_task_to_task_md`` then turns copies of the same
-tasks, in one process. All is measured in one run, and the shortest time of the
-rounds counts. Times of `seatrials` are of planning, proof and writing. The
-reference works in place, so a user who wants to keep the source copies it
-first: its times are given with the copies and of its function alone. Times are
-the wall clock's; those in brackets are the processor's, which what else the
-machine does disturbs less.
-With PYTHON the results are compared task by task, read with
+tasks, in one process that has imported it and turned some tasks before. Each
+round measures everything once, one after the other, and ratios are taken within
+a round, so that what else the machine does disturbs both sides; the median of
+the rounds counts. The reference works in place, on copies: its times are given
+of its function alone, which leaves most of the files where they are, and with
+the copies. Those of `seatrials` are of planning, proof and writing, and with all
+processors of the whole command, from its start to its end.
+
+Where DIR lies decides what making a file costs: /dev/shm shows the programs, a
+disk shows itself as well (ext4 is slow for minutes after a large removal).
+What both made in the last round is then compared task by task, read with
 BenchFlow's own model: configuration, prompt, and files by their content.
 """
 
@@ -18,35 +22,42 @@ import argparse
 import json
 import os
 import platform
+import statistics
 import subprocess
+import sys
 import tempfile
 import time
+from collections import defaultdict
+from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from seatrials import __version__
 from seatrials.migrate.run import Options, turn
-from seatrials.rules.pool import processors
+from seatrials.proc import processors
 from seatrials.task.collection import select
 from seatrials.task.package import TaskPackage
 
+WARM = 20
 REFERENCE = """
-import shutil, sys, time
+import json, shutil, sys, time
 from importlib.metadata import version
 from pathlib import Path
 from benchflow._utils.task_authoring import migrate_task_to_task_md
-failed = 0
-pairs = [line.split("\\t") for line in sys.stdin.read().splitlines()]
-begin, first = time.perf_counter(), time.process_time()
-for source, place in pairs:
-    shutil.copytree(source, place, symlinks=True)
-start, used = time.perf_counter(), time.process_time()
-for _, place in pairs:
-    try:
-        migrate_task_to_task_md(Path(place), remove_legacy=True)
-    except Exception:
-        failed += 1
-end, last = time.perf_counter(), time.process_time()
-print(end - begin, last - first, end - start, last - used, failed, version("benchflow"))
+print(version("benchflow"), flush=True)
+for line in sys.stdin:
+    pairs, failed = json.loads(line), 0
+    begin, first = time.perf_counter(), time.process_time()
+    for source, place in pairs:
+        shutil.copytree(source, place, symlinks=True)
+    start, used = time.perf_counter(), time.process_time()
+    for _, place in pairs:
+        try:
+            migrate_task_to_task_md(Path(place), remove_legacy=True)
+        except Exception:
+            failed += 1
+    end, last = time.perf_counter(), time.process_time()
+    print(json.dumps([end - begin, last - first, end - start, last - used, failed]), flush=True)
 """
 COMPARE = """
 import collections, hashlib, json, sys, warnings
@@ -103,8 +114,12 @@ for what, count in counts.items():
 """
 
 
-Times = tuple[float, float]
-"""Seconds of the wall clock and of the processors."""
+@dataclass(frozen=True, kw_only=True)
+class Cost:
+    """Seconds by the clock, and of the processors."""
+
+    wall: float
+    cpu: float
 
 
 def used() -> float:
@@ -112,78 +127,147 @@ def used() -> float:
     return sum(os.times()[:4])
 
 
-def measured(tasks: list[TaskPackage], out: Path, jobs: int) -> Times:
-    """Return the times in which `seatrials` turns the tasks into `out`."""
+def in_process(tasks: list[TaskPackage], out: Path) -> Cost:
+    """Return what turning the tasks into `out` takes in this process."""
     start, before = time.perf_counter(), used()
-    report = turn(tasks, Options(out=out), jobs=jobs)
-    seconds, processor = time.perf_counter() - start, used() - before
+    report = turn(tasks, Options(out=out))
+    cost = Cost(wall=time.perf_counter() - start, cpu=used() - before)
     for task in tasks:
         task.forget()
-    said = json.dumps(report.counts())
-    print(f"  {jobs} process{'es' if jobs > 1 else ''}: {seconds:.2f} s ({processor:.2f}); {said}")
-    return seconds, processor
+    if (counts := report.counts())["failed"]:
+        print(f"  {counts['failed']} failed")
+    return cost
 
 
-def reference(python: str, tasks: list[TaskPackage], out: Path) -> tuple[Times, Times, str]:
-    """Return the reference's times with the copies and without, and how it names itself."""
-    out.mkdir()
-    places = [f"{task.root}\t{out / task.name}" for task in tasks]
-    done = subprocess.run(
-        [python, "-c", REFERENCE], input="\n".join(places), capture_output=True, text=True, check=True
-    )
-    *numbers, failed, version = done.stdout.split()
-    copied, whole, own, part = map(float, numbers)
-    print(
-        f"  reference: {copied:.2f} s ({whole:.2f}), without copies {own:.2f} ({part:.2f}); {failed} failed"
-    )
-    return (copied, whole), (own, part), f"BenchFlow {version}"
+def command(room: Path, out: Path) -> Cost:
+    """Return what the whole command takes over the tasks that `room` links to, on all processors."""
+    argv = [sys.executable, "-m", "seatrials", "migrate", str(room), "--out", str(out)]
+    env = {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}
+    start, before = time.perf_counter(), used()
+    done = subprocess.run(argv, check=False, stdout=subprocess.DEVNULL, env=env)
+    if done.returncode > 1:
+        raise SystemExit(f"`seatrials migrate` ended with {done.returncode}")
+    return Cost(wall=time.perf_counter() - start, cpu=used() - before)
+
+
+class Reference:
+    """BenchFlow's function, in a process of its own."""
+
+    def __init__(self, python: str) -> None:
+        argv = [python, "-W", "ignore", "-c", REFERENCE]
+        self.process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.version = self.pipe(self.process.stdout).readline().strip()
+
+    @staticmethod
+    def pipe(found: IO[str] | None) -> IO[str]:
+        """Return a pipe of the process."""
+        if found is None:
+            raise SystemExit("the reference has no pipes")
+        return found
+
+    def measured(self, tasks: list[TaskPackage], out: Path) -> tuple[Cost, Cost]:
+        """Return what copying the tasks and turning them takes, and what turning them takes."""
+        out.mkdir()
+        pairs = [(str(task.root.resolve()), str(out / task.name)) for task in tasks]
+        print(json.dumps(pairs), file=self.pipe(self.process.stdin), flush=True)
+        line = self.pipe(self.process.stdout).readline()
+        if not line:
+            raise SystemExit("the reference ended; what it said is above")
+        copied, whole, own, part, failed = json.loads(line)
+        if failed:
+            print(f"  the reference: {failed} failed")
+        return Cost(wall=copied, cpu=whole), Cost(wall=own, cpu=part)
+
+    def close(self) -> None:
+        """End the process."""
+        self.pipe(self.process.stdin).close()
+        self.process.wait()
+
+
+RATIOS = (
+    ("one", "alone", "one process, to the reference's function alone", "at most 1"),
+    ("one", "copies", "one process, to the reference with its copies", ""),
+    ("all", "alone", "the command on {cores} processors, to the function alone", "at most 0.5"),
+    ("all", "copies", "the command on {cores} processors, to the reference with its copies", ""),
+)
+
+
+def show(costs: dict[str, list[Cost]], count: int, version: str, cores: int) -> None:
+    """Print what was measured: two tables in Markdown."""
+    print("| what | ms a task, median | lowest | of processors, median |\n| --- | ---: | ---: | ---: |")
+    for name, said in (
+        ("one", "planning, proof and writing in one process"),
+        ("all", f"`seatrials migrate` on {cores} processors, from its start to its end"),
+        ("alone", f"BenchFlow {version}, its function alone"),
+        ("copies", f"BenchFlow {version}, with the copies it works on"),
+    ):
+        if found := costs.get(name):
+            wall, cpu = ([getattr(cost, what) * 1000 / count for cost in found] for what in ("wall", "cpu"))
+            middle, other = statistics.median(wall), statistics.median(cpu)
+            print(f"| {said} | {middle:.2f} | {min(wall):.2f} | {other:.2f} |")
+    if "alone" in costs:
+        print("\n| ratio within a round | median | lowest | highest | of processors | wanted |")
+        print("| --- | ---: | ---: | ---: | ---: | ---: |")
+    for name, to, said, wanted in RATIOS:
+        if name in costs and to in costs:
+            pairs = list(zip(costs[name], costs[to], strict=True))
+            wall = [ours.wall / theirs.wall for ours, theirs in pairs]
+            cpu = statistics.median(ours.cpu / theirs.cpu for ours, theirs in pairs)
+            middle = statistics.median(wall)
+            text = said.format(cores=cores)
+            print(f"| {text} | {middle:.2f} | {min(wall):.2f} | {max(wall):.2f} | {cpu:.2f} | {wanted} |")
 
 
 def main() -> None:
     """Measure, compare, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("sets", nargs="+", metavar="SET")
-    parser.add_argument("--benchflow", metavar="PYTHON")
-    parser.add_argument("--rounds", type=int, default=3, metavar="N")
+    parser.add_argument("--benchflow", metavar="PYTHON", help="an interpreter that has BenchFlow installed")
+    parser.add_argument("--tasks", type=int, default=1200, metavar="N",
+        help="so many, evenly out of the sets; 0: all (default: 1200)")  # fmt: skip
+    parser.add_argument("--rounds", type=int, default=5, metavar="N", help="default: 5")
+    parser.add_argument("--room", metavar="DIR", help="where results are written (default: the system's)")
     args = parser.parse_args()
-    tasks = [task for task in select(args.sets).tasks if task.format == "harbor"]
-    for task in tasks:
+    found = [task for task in select(args.sets).tasks if task.format == "harbor"]
+    tasks = found[:: max(1, len(found) // args.tasks)] if args.tasks else found
+    for task in found:
         task.forget()
     cores = processors()
-    print(f"{len(tasks):,} tasks; seatrials {__version__}, Python {platform.python_version()}, {cores} CPUs")
-    with tempfile.TemporaryDirectory() as room:
-        ours = theirs = Path(room)
-        one: list[Times] = []
-        all_: list[Times] = []
-        other: list[Times] = []
-        alone: list[Times] = []
-        named = ""
+    python = platform.python_version()
+    theirs = Reference(args.benchflow) if args.benchflow else None
+    costs: dict[str, list[Cost]] = defaultdict(list)
+    print(
+        f"seatrials {__version__}, Python {python}, {cores} processors, {len(tasks):,} of {len(found):,}"
+        f" tasks, {args.rounds} rounds, in {args.room or tempfile.gettempdir()}\n"
+    )
+    with tempfile.TemporaryDirectory(dir=args.room) as place:
+        room, links = Path(place), Path(place) / "links"
+        links.mkdir()
+        for task in tasks:
+            (links / task.name).symlink_to(task.root.resolve())
+        in_process(tasks[:WARM], room / "warm")
+        if theirs is not None:
+            theirs.measured(tasks[:WARM], room / "warm-theirs")
+        # Each in a new folder: what a file system does after a large removal would count otherwise.
         for number in range(args.rounds):
-            # Each in a new folder: what a file system does after a large removal would count otherwise.
-            ours = Path(room) / f"ours{number}"
-            one.append(measured(tasks, ours, 1))
-            if args.benchflow:
-                theirs = Path(room) / f"theirs{number}"
-                times, without, named = reference(args.benchflow, tasks, theirs)
-                other.append(times)
-                alone.append(without)
-            if cores > 1:
-                all_.append(measured(tasks, Path(room) / f"all{number}", cores))
-        for what, found in (
-            ("seatrials, 1 process", one), (f"seatrials, {cores} processes", all_),
-            (f"{named}, with copies", other), (f"{named}, its function", alone),
-        ):  # fmt: skip
-            if found:
-                wall, processor = (min(column) * 1000 / len(tasks) for column in zip(*found, strict=True))
-                print(f"{what:<32} {wall:6.2f} ms a task ({processor:.2f})")
-        if args.benchflow:
-            pairs = "\n".join(
-                f"{ours / 'tasks' / task.name}\t{theirs / task.name}"
+            costs["one"].append(in_process(tasks, room / f"one{number}"))
+            if theirs is not None:
+                copies, alone = theirs.measured(tasks, room / f"theirs{number}")
+                costs["copies"].append(copies)
+                costs["alone"].append(alone)
+            costs["all"].append(command(links, room / f"all{number}"))
+        show(costs, len(tasks), theirs.version if theirs is not None else "", cores)
+        if theirs is not None:
+            theirs.close()
+            last = args.rounds - 1
+            pairs = [
+                f"{room / f'one{last}' / 'tasks' / task.name}\t{room / f'theirs{last}' / task.name}"
                 for task in tasks
-                if (ours / "tasks" / task.name).is_dir()
-            )
-            env = {**os.environ, "PYTHONWARNINGS": "ignore"}
-            subprocess.run([args.benchflow, "-c", COMPARE], input=pairs, text=True, check=True, env=env)
+                if (room / f"one{last}" / "tasks" / task.name).is_dir()
+            ]
+            print("\nWhat both made of them, as BenchFlow reads it:\n", flush=True)
+            argv = [args.benchflow, "-W", "ignore", "-c", COMPARE]
+            subprocess.run(argv, input="\n".join(pairs), text=True, check=True)
 
 
 if __name__ == "__main__":

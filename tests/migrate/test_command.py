@@ -11,6 +11,7 @@ import yaml
 from seatrials.cli import main
 from seatrials.flows import migrate as flow
 from seatrials.migrate.run import Options
+from seatrials.replay import runner
 from seatrials.replay.model import Blame, CheckCount, Failure, ReplayReport, TaskReplay, Trial
 from seatrials.replay.runner import ReplayOptions, Silent
 from seatrials.task.package import TaskPackage
@@ -210,7 +211,7 @@ def test_replays_before_and_after_are_compared(
     code: int,
 ) -> None:
     """Equal rewards pass, different ones do not; no reward before, or a failed machine, proves nothing."""
-    monkeypatch.setattr(flow, "replay", _replay({"harbor": before, "native": after}, blame))
+    monkeypatch.setattr(runner, "replay", _replay({"harbor": before, "native": after}, blame))
     tasks = [TaskPackage(make())]
     report = flow.replayed(
         tasks,
@@ -226,7 +227,7 @@ def test_replayed_tasks_are_shown(make: Make, tmp_path: Path, monkeypatch: pytes
     """Each report shows what the trials gave on both sides."""
     from seatrials.report import migrate_json, migrate_markdown, migrate_text
 
-    monkeypatch.setattr(flow, "replay", _replay({"harbor": 1.0, "native": 0.0}))
+    monkeypatch.setattr(runner, "replay", _replay({"harbor": 1.0, "native": 0.0}))
     tasks = [TaskPackage(make())]
     report = flow.replayed(
         tasks,

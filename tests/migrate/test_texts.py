@@ -50,6 +50,23 @@ def test_frontmatter_reads_back_equal(data: dict[str, Any]) -> None:
     assert document.prompt == "body"
 
 
+WORDS = st.sampled_from(
+    ["a b", "a -b", "a: b", "a #b", "null", "On", "yes", "~", "1.0", "1e3", "0x1F", "-", "- a", "_1", "a-", "=",
+     "<<", "/x/y.py", "a@b.org", "2024-01-02", "[a]", "it's", " a", "a ", "TRUE", "y", ".inf", "k" * 120]
+)  # fmt: skip
+USUAL = st.recursive(
+    st.one_of(WORDS, TEXT, st.booleans(), st.integers(), st.floats(), st.none(), st.dates()),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(WORDS | NAMES, inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(st.dictionaries(WORDS | NAMES, USUAL, max_size=5))
+def test_the_quick_way_to_yaml_writes_what_pyyaml_writes(data: dict[str, Any]) -> None:
+    """Byte for byte, whatever the data holds."""
+    assert yaml_text.dump(data) == yaml_text.dump_slowly(data)
+
+
 def test_short_lists_stand_on_one_line() -> None:
     """A short list of scalars is in flow style, a long one or one of mappings is not."""
     assert yaml_text.dump({"a": ["x", 1], "b": [{"c": 1}], "d": ["y" * 60, "z" * 60]}) == (

@@ -21,6 +21,13 @@ _LOCK = threading.Lock()
 _RUNNING: "set[subprocess.Popen[bytes]]" = set()
 
 
+def processors() -> int:
+    """Return how many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Finished:
     """A program that ended by itself. `output` has standard output and standard error as they came."""

@@ -30,7 +30,7 @@ def run(args: argparse.Namespace) -> int:
     from seatrials.commands.migrate import say_recovered, show
     from seatrials.flows.migrate import migrate, sources
     from seatrials.migrate.run import Options
-    from seatrials.rules.pool import processors
+    from seatrials.proc import processors
 
     out = None if args.dry_run else args.out
     options = Options(direction="harbor", out=out, force=args.force, diffs=args.dry_run)

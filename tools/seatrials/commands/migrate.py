@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
     from seatrials.flows.migrate import migrate, replayed, sources
     from seatrials.migrate.model import Fill
     from seatrials.migrate.run import Options
-    from seatrials.rules.pool import processors
+    from seatrials.proc import processors
 
     if args.team_name and args.out is None:
         _refuse("`--team-name` needs `--out`: the manifest is written there")

@@ -4,7 +4,7 @@ import dataclasses
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import yaml
 
@@ -12,10 +12,12 @@ from seatrials.errors import UsageError
 from seatrials.migrate.apply import recover
 from seatrials.migrate.run import MigrationReport, Options, Outcome, Replayed, choose, turn
 from seatrials.proc import ProgramMissing, ProgramTimedOut, run
-from seatrials.replay.model import TaskReplay
-from seatrials.replay.runner import Observer, ReplayOptions, replay
 from seatrials.task.collection import MANIFEST, select
 from seatrials.task.package import TaskPackage
+
+if TYPE_CHECKING:
+    from seatrials.replay.model import TaskReplay
+    from seatrials.replay.runner import Observer, ReplayOptions
 
 _GIT_SECONDS: Final = 60.0
 
@@ -114,10 +116,12 @@ def _refuse_same(tasks: Sequence[TaskPackage], out: Path) -> None:
 def replayed(
     tasks: Sequence[TaskPackage],
     turn_them: Callable[[], MigrationReport],
-    options: ReplayOptions,
-    observer: Observer,
+    options: "ReplayOptions",
+    observer: "Observer",
 ) -> MigrationReport:
     """Replay tasks, turn them, replay what came of it, and compare rewards and checks."""
+    from seatrials.replay.runner import replay
+
     before = dict(zip((task.label for task in tasks), replay(tasks, options, observer).tasks, strict=True))
     report = turn_them()
     done = [outcome for outcome in report.tasks if outcome.target]
@@ -126,7 +130,7 @@ def replayed(
     return dataclasses.replace(report, replays=tuple(found))
 
 
-def _compared(name: str, before: TaskReplay, after: TaskReplay) -> Replayed:
+def _compared(name: str, before: "TaskReplay", after: "TaskReplay") -> Replayed:
     sides = _trials(before), _trials(after)
     # A source without a reward proves nothing, nor does a failed machine; a new task without one is broken.
     failures = [after.build, *(trial.failure for trial in after.trials)]
@@ -140,7 +144,7 @@ def _compared(name: str, before: TaskReplay, after: TaskReplay) -> Replayed:
     )
 
 
-def _trials(task: TaskReplay) -> tuple[str, ...]:
+def _trials(task: "TaskReplay") -> tuple[str, ...]:
     if task.build is not None:
         return (f"build: {task.build.message}",)
     return tuple(
@@ -154,5 +158,5 @@ def _why(failure: object) -> str:
     return str(getattr(failure, "message", "no reward"))
 
 
-def _checks(task: TaskReplay) -> dict[str, tuple[int, int]]:
+def _checks(task: "TaskReplay") -> dict[str, tuple[int, int]]:
     return {name: (count.runs, count.passed) for name, count in task.checks.items()}

@@ -7,14 +7,14 @@ renames of a replacement) absent while both lie beside it under names that
 
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from seatrials.migrate.model import Unreadable
 from seatrials.migrate.plan import FOLDERS
-from seatrials.task.collection import looks_like_task
+from seatrials.task.collection import is_task
 from seatrials.task.files import TaskFile
 from seatrials.task.package import TaskPackage
 
@@ -68,26 +68,35 @@ def recover(place: Path) -> list[Path]:
     """Finish or undo what an interrupted replacement left at or below `place`; return the tasks concerned."""
     found: list[Path] = []
     if place.parent.is_dir() and place.name:
-        found += _recover_in(place.parent, only=place.name)
-    pending = [(place, _DEPTH)] if place.is_dir() else []
+        found += _recover_in(place.parent, [f".{place.name}{suffix}" for suffix in (OLD, NEW)])
+    pending = [(str(place), _DEPTH)] if place.is_dir() else []
     while pending:
         folder, depth = pending.pop()
-        found += _recover_in(folder)
-        if depth and not looks_like_task(folder):
+        try:
+            with os.scandir(folder) as entries:
+                inside = list(entries)
+        except OSError:
+            continue  # what can't be looked into holds nothing of ours
+        found += _recover_in(Path(folder), [entry.name for entry in inside if entry.name.startswith(".")])
+        if depth and not is_task({entry.name for entry in inside}):
             pending += [
-                (child, depth - 1)
-                for child in folder.iterdir()
-                if child.is_dir() and not child.is_symlink() and not child.name.startswith(".")
+                (entry.path, depth - 1)
+                for entry in inside
+                if entry.is_dir(follow_symlinks=False) and not entry.name.startswith(".")
             ]
     return found
 
 
-def _recover_in(folder: Path, only: str = "") -> list[Path]:
+def _recover_in(folder: Path, names: Sequence[str]) -> list[Path]:
+    """Put right what lies in a folder under some of these names."""
     found: list[Path] = []
     for suffix in (OLD, NEW):
-        for left in folder.glob(f".{only or '*'}{suffix}"):
-            task = left.with_name(left.name.removesuffix(suffix)[1:])
-            if suffix == OLD and not task.exists():
+        for name in names:
+            left = folder / name
+            if not name.endswith(suffix) or len(name) <= len(suffix) + 1 or not os.path.lexists(left):
+                continue
+            task = folder / name[1 : -len(suffix)]
+            if suffix == OLD and not os.path.lexists(task):
                 left.rename(task)
             _clear(left)
             found.append(task)
@@ -102,31 +111,42 @@ def _clear(folder: Path) -> None:
 
 
 def _build(files: Mapping[str, TaskFile], folder: Path) -> None:
-    folder.mkdir()
+    # Text in place of `Path`, and no `open`: this makes most of the files of a run.
+    top = str(folder)
+    os.mkdir(top)  # noqa: PTH102
     folders = {path[:end] for path in files for end, char in enumerate(path) if char == "/"}
     for above in sorted(folders):
-        (folder / above).mkdir()
+        os.mkdir(f"{top}/{above}")  # noqa: PTH102
     for path, file in files.items():
-        place = folder / path
+        place = f"{top}/{path}"
         if file.kind == "link":
-            place.symlink_to(os.fsdecode(file.read()))
+            os.symlink(os.fsdecode(file.read()), place)  # noqa: PTH211
         elif file.size <= _IN_MEMORY:
             # These are the very bytes that the proof looked at.
             _put(place, file.read(), file)
         else:
-            shutil.copyfile(file.location, place, follow_symlinks=False)
-            place.chmod(0o755 if file.executable else 0o644)
-            copy = replace(file, place=str(place), size=place.stat().st_size, _data=None, _blob=None)
-            if copy.blob_id != file.blob_id:
-                raise Unreadable(f"`{path}` changed while it was copied; try again")
+            _copy(place, file)
 
 
-def _put(place: Path, data: bytes, file: TaskFile) -> None:
+def _put(place: str, data: bytes, file: TaskFile) -> None:
     if len(data) != file.size:
         raise Unreadable(f"`{file.path}` changed while it was copied; try again")
     fd = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o755 if file.executable else 0o644)
-    with os.fdopen(fd, "wb") as stream:
-        stream.write(data)
+    try:
+        # The system may take less than all at once, as when it is told to stop.
+        while data := data[os.write(fd, data) :]:
+            pass
+    finally:
+        os.close(fd)
+
+
+def _copy(place: str, file: TaskFile) -> None:
+    shutil.copyfile(file.place, place, follow_symlinks=False)
+    target = Path(place)
+    target.chmod(0o755 if file.executable else 0o644)
+    copy = replace(file, place=place, size=target.stat().st_size, _data=None, _blob=None)
+    if copy.blob_id != file.blob_id:
+        raise Unreadable(f"`{file.path}` changed while it was copied; try again")
 
 
 def _keep_junk(task: TaskPackage, folder: Path) -> None:

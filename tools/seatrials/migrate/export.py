@@ -5,6 +5,7 @@ What Harbor's model (0.26.0) does not know is kept under
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from seatrials.migrate import toml_text
@@ -26,7 +27,7 @@ def export_plan(task: TaskPackage) -> Plan:
         refuse_problems(task)
         if task.document is None:
             return _as_it_is(task)
-        plan = plan_of(task.name, task.document, task.native.config, task.native.prompt, task.files)
+        plan = plan_of(task.name, task.native.config, task.native.prompt, task.files)
     except Unsupported as error:
         return Plan(name=task.name, problem=str(error), supported=False)
     except Unreadable as error:
@@ -34,7 +35,8 @@ def export_plan(task: TaskPackage) -> Plan:
     if "tests/test.sh" not in plan.written:
         reason = "it has no `verifier/test.sh`, which is what Harbor runs"
         return Plan(name=task.name, problem=reason, supported=False)
-    return plan
+    losses = (*_document_losses(task.document), *_verifier_losses(task.files))
+    return replace(plan, notes=(*plan.notes, *losses))
 
 
 def refuse_problems(task: TaskPackage) -> None:
@@ -50,21 +52,13 @@ def refuse_problems(task: TaskPackage) -> None:
             raise Unreadable(f"`{path}` can't be read; its permissions forbid it")
 
 
-def plan_of(
-    name: str,
-    document: TaskDocument,
-    config: Mapping[str, Any],
-    prompt: str,
-    files: Mapping[str, TaskFile],
-) -> Plan:
-    """Plan the export of a document and the files beside it."""
+def plan_of(name: str, config: Mapping[str, Any], prompt: str, files: Mapping[str, TaskFile]) -> Plan:
+    """Plan the export of a native configuration and prompt, and the files beside them."""
     notes: list[Note] = []
     harbor = harbor_config(config, notes)
-    notes += _document_losses(document)
     if not prompt.strip():
         raise Unreadable(f"the prompt in `{DOCUMENT}` is empty; Harbor needs one")
     actions = dict(_files(files))
-    notes += _verifier_losses(files)
     _rewrite(files, prompt, actions, notes)
     if CONFIG in actions or INSTRUCTION in actions:
         raise Unreadable(f"`{DOCUMENT}` stands beside `{CONFIG}` or `{INSTRUCTION}`; keep the one that holds")

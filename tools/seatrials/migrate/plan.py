@@ -322,8 +322,9 @@ class _Planner:
             lines = self._document_text().splitlines(keepends=True)
             fence = next(n for n, line in enumerate(lines[1:], start=1) if line.strip() == "---")
             found = yaml_comments("".join(lines[1:fence]), document.lines, first_line=2)
-        elif self.task.toml is not None and (file := self.task.resolve(CONFIG)) is not None:
-            found = toml_comments(decode(file.read(), CONFIG, []), self.task.toml.lines)
+        elif self.task.toml is not None:
+            text = self.task.toml.text
+            found = toml_comments(text, self.task.toml.lines) if "#" in text else ()
         return tuple(
             Comment(
                 text=comment.text,

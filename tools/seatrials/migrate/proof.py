@@ -16,11 +16,10 @@ from seatrials.migrate.export import plan_of
 from seatrials.migrate.harbor_config import KEPT, native_names
 from seatrials.migrate.model import Action, Plan, Unreadable, Unsupported
 from seatrials.migrate.plan import FOLDERS
-from seatrials.task.authoring import document_faults
+from seatrials.task.authoring import document_faults, expand
 from seatrials.task.document import KeyPath, dotted, parse_document
 from seatrials.task.files import TaskFile, git_blob_id
-from seatrials.task.harbor import leaf_paths, split_extra
-from seatrials.task.native import view_of_document
+from seatrials.task.harbor import leaf_paths, split_extra, to_native_names
 from seatrials.task.package import DOCUMENT, TaskPackage
 from seatrials.task.schema import DOCUMENT_KEYS, SHORTHAND_KEYS, unknown_keys
 from seatrials.task.validate import load
@@ -31,6 +30,7 @@ _LINK: Final = 0o777
 def result(task: TaskPackage, plan: Plan) -> dict[str, TaskFile]:
     """Return the files that a plan makes of a task, as they will be."""
     out: dict[str, TaskFile] = {}
+    root = str(task.root)
     for action in plan.actions:
         if not action.target:
             continue
@@ -45,7 +45,7 @@ def result(task: TaskPackage, plan: Plan) -> dict[str, TaskFile]:
                 kind="link" if action.link else "file",
                 size=len(action.content),
                 mode=_LINK if action.link else 0o755 if action.executable else 0o644,
-                place=str(task.root / action.target),
+                place=f"{root}/{action.target}",
                 _data=action.content,
             )
     return out
@@ -70,10 +70,10 @@ def _differences(task: TaskPackage, plan: Plan, files: Mapping[str, TaskFile]) -
         f"BenchFlow would refuse `{dotted(f.path)}`: it {f.says}" for f in document_faults(plan.config)
     )
     yield from _lost_leaves(task, plan, document.frontmatter)
-    view = view_of_document(document, files)
+    config = expand(to_native_names(document.frontmatter)[0])[0]
     carried = {path: file for path, file in files.items() if file.kind == "file"}
     try:
-        back = plan_of(plan.name, document, view.config, view.prompt, carried)
+        back = plan_of(plan.name, config, document.prompt, carried)
     except (Unreadable, Unsupported) as error:
         yield f"it can't be exported again: {error}"
         return
@@ -124,8 +124,9 @@ def _config_differences(task: TaskPackage, plan: Plan, back: Plan) -> Iterator[s
         known, extra = {key: value for key, value in side.items() if key not in aside}, dict[str, Any]()
         if next(unknown_keys(known), None) is not None:
             known, extra, _ = split_extra(known)
-        sides.append((load(known).values, extra))
-    if not same(sides[0][0], sides[1][0]):
+        sides.append((known, extra))
+    # What is declared alike is read alike.
+    if not same(sides[0][0], sides[1][0]) and not same(*(load(known).values for known, _ in sides)):
         yield "the configuration differs after an export back"
     if not same(_without_none(sides[0][1]), _without_none(sides[1][1])):
         yield "the keys that were set aside differ after an export back"
@@ -205,11 +206,16 @@ def _harbor_path(path: str) -> str:
 
 def same(left: Any, right: Any) -> bool:
     """Compare two values of a configuration: a boolean is no number, NaN is NaN, a time is its text."""
+    # Plain data that is written alike is alike; most is.
+    return repr(left) == repr(right) or _same(left, right)
+
+
+def _same(left: Any, right: Any) -> bool:
     match left, right:
         case dict(), dict():
-            return left.keys() == right.keys() and all(same(left[key], right[key]) for key in left)
+            return left.keys() == right.keys() and all(_same(left[key], right[key]) for key in left)
         case (list() | tuple(), list() | tuple()):
-            return len(left) == len(right) and all(same(a, b) for a, b in zip(left, right, strict=True))
+            return len(left) == len(right) and all(_same(a, b) for a, b in zip(left, right, strict=True))
         case (bool(), _) | (_, bool()):
             return left is right
         case float(), float():

@@ -51,13 +51,6 @@ class Options:
     reuse: bool = True
 
 
-def processors() -> int:
-    """Return how many processors this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 def start_method() -> Literal["fork", "spawn"]:
     """Return how to start a worker: forking takes milliseconds, a fresh interpreter some hundred.
 

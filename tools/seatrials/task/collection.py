@@ -1,7 +1,7 @@
 """A collection: ``tasks/`` or ``envs/`` beside an optional ``submission.yaml``; and how targets are found."""
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -85,6 +85,11 @@ def looks_like_task(folder: Path) -> bool:
         names = {entry.name for entry in os.scandir(folder)}
     except OSError:
         return False
+    return is_task(names)
+
+
+def is_task(names: Container[str]) -> bool:
+    """Say whether a folder that holds these names is a task (see `looks_like_task`)."""
     return any(name in names for name in _MARKERS) or sum(name in names for name in _PARTS) > 1
 
 

@@ -290,7 +290,8 @@ class _LineWalk:
             message = f"`{dotted(key)}` stands twice (lines {self.lines[key]} and {line}); it must stand once"
             self.duplicates.append(Problem(kind="duplicate-key", path=self.path, line=line, message=message))
         self.lines[key] = line
-        return 1 + self.size(value, key)
+        # A scalar holds nothing, so it needs no place among the nodes walked.
+        return 2 if isinstance(value, yaml.ScalarNode) else 1 + self.size(value, key)
 
 
 def dotted(path: KeyPath) -> str:

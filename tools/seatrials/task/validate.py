@@ -75,17 +75,14 @@ class _Loader:
         before = len(self.faults)
         keys = TABLES[table]
         found = self._by_key(table, data, path)
-        values: dict[str, Any] = {}
-        for name, key in keys.items():
-            if name in ALIASES.get(table, ()):
-                continue
-            if name not in found:
-                if key.required:
-                    self.fault("value", (*path, name), "is required")
-                values[name] = self._default(key)
-                continue
-            author_name, value = found[name]
-            values[name] = self._value(key, value, (*path, author_name))
+        settled, own = _defaults(table)
+        values = {**settled, **{name: default.copy() for name, default in own}}
+        for name in values:
+            if name in found:
+                author_name, value = found[name]
+                values[name] = self._value(keys[name], value, (*path, author_name))
+            elif keys[name].required:
+                self.fault("value", (*path, name), "is required")
         if len(self.faults) == before:
             self._whole(table, values, path, declared=found.keys())
         return values
@@ -127,13 +124,6 @@ class _Loader:
             if declared.get(name, value) not in (None, value):
                 self.fault("value", (*path, name), f"differs from `env.{name}`")
         found["env"] = ("env", {**declared, **variables})
-
-    def _default(self, key: Key) -> Any:
-        if key.kind == "table" and not key.nullable:
-            return _default_table(key.table)
-        if key.default == ():
-            return []
-        return dict(key.default) if isinstance(key.default, dict) else key.default
 
     def _value(self, key: Key, value: Any, path: KeyPath) -> Any:
         if value is None and key.nullable:
@@ -260,6 +250,24 @@ class _Loader:
         if values["capture_dir_b64_env_file_var"] and not values["capture_dir_b64_env"]:
             path = (*path, "capture_dir_b64_env_file_var")
             self.fault("value", path, "needs `capture_dir_b64_env`")
+
+
+@cache
+def _defaults(table: str) -> tuple[dict[str, Any], tuple[tuple[str, Any], ...]]:
+    """Return what each key of a table is where it is not declared, in the schema's order.
+
+    The second part names again those that each reader must have a copy of.
+    """
+    out: dict[str, Any] = {}
+    for name, key in TABLES[table].items():
+        if name in ALIASES.get(table, ()):
+            continue
+        if key.kind == "table" and not key.nullable:
+            out[name] = _default_table(key.table)
+        else:
+            out[name] = [] if key.default == () else key.default
+    own = [name for name, value in out.items() if isinstance(value, dict | list)]
+    return out, tuple((name, out[name]) for name in own if TABLES[table][name].kind != "table")
 
 
 @cache
