@@ -51,8 +51,9 @@ def test_frontmatter_reads_back_equal(data: dict[str, Any]) -> None:
 
 
 WORDS = st.sampled_from(
-    ["a b", "a -b", "a: b", "a #b", "null", "On", "yes", "~", "1.0", "1e3", "0x1F", "-", "- a", "_1", "a-", "=",
-     "<<", "/x/y.py", "a@b.org", "2024-01-02", "[a]", "it's", " a", "a ", "TRUE", "y", ".inf", "k" * 120]
+    ["a b", "a -b", "a: b", "a #b", "null", "On", "yes", "~", "1.0", "1e3", "0x1F", "-", "- a", "_1", "a-",
+     "=", "<<", "/x/y.py", "a@b.org", "2024-01-02", "[a]", "it's", " a", "a ", "TRUE", "y", ".inf",
+     "k" * 120]
 )  # fmt: skip
 USUAL = st.recursive(
     st.one_of(WORDS, TEXT, st.booleans(), st.integers(), st.floats(), st.none(), st.dates()),
