@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from gates.gate_cases import Case
+from gates.overlap_cases import ALIEN, APART, HELD, WORDS, Files, HeldCase
 
 from seatrials.cli import main
 from seatrials.errors import UsageError
@@ -21,15 +22,19 @@ from seatrials.rules.overlap import (
 from seatrials.rules.run import check_task
 from seatrials.task.package import TaskPackage
 
-WORDS = " ".join(f"word{number}" for number in range(40))
-ALIEN = " ".join(f"other{number}" for number in range(40))
 
-
-def make(root: Path, name: str, prompt: str, **files: str) -> TaskPackage:
-    """Write a task of a name, with files at paths whose ``__`` stands for a slash."""
-    paths: dict[str, str | None] = {path.replace("__", "/"): text for path, text in files.items()}
-    folder = Case(code="", name="", found=True, files=paths, prompt=prompt).build(root / name)
+def write(root: Path, name: str, prompt: str, files: Files) -> TaskPackage:
+    """Write a task of a name."""
+    folder = Case(code="", name="", found=True, files=files, prompt=prompt).build(root / name)
     return TaskPackage(folder.rename(folder.parent / name))
+
+
+def make(root: Path, name: str, prompt: str, **files: str | None) -> TaskPackage:
+    """Write a task of a name, with files at paths whose ``__`` stands for a slash."""
+    return write(root, name, prompt, {path.replace("__", "/"): text for path, text in files.items()})
+
+
+APART_AS_NAMES = {path.replace("/", "__"): text for path, text in APART.items()}
 
 
 def suite_of(*tasks: TaskPackage, sealed: bool, evaluated: bool = True) -> Suite:
@@ -45,16 +50,6 @@ def codes(task: TaskPackage, suite: Suite) -> set[str]:
     return {rule.code for rule, _ in compare(task, [suite])}
 
 
-OWN = {"oracle__solve.sh": "#!/bin/bash\necho mine, and only mine > /app/out.json\n"}
-APART = {
-    **OWN,
-    "verifier__test_outputs.py": "def test_mine():\n    assert open('/app/mine').read() == 'mine'\n",
-    "verifier__test.sh": "#!/bin/bash\npytest /verifier && echo 1 > /logs/verifier/reward.txt\n",
-    "environment__data.csv": "quite,other,columns\n1,2,3\n",
-    "environment__Dockerfile": "FROM debian:bookworm-slim\nRUN echo apart\n",
-}
-
-
 def test_a_gram_is_thirteen_words_without_regard_to_case_and_marks() -> None:
     """Case and punctuation don't matter, and twelve words have no 13-gram."""
     assert grams_of("A b, c. d e f g h i j k l M!") == grams_of("a B c d e f g h i j k l m")
@@ -63,61 +58,14 @@ def test_a_gram_is_thirteen_words_without_regard_to_case_and_marks() -> None:
     assert grams_of("a b c d e f g h i j k l") == {}
 
 
-@pytest.mark.parametrize(
-    ("prompt", "sealed", "evaluated", "expected"),
-    [
-        (WORDS, True, True, {"OVL101"}),
-        (WORDS, True, False, {"OVL101"}),
-        (WORDS, False, True, {"OVL101"}),
-        (WORDS, False, False, set[str]()),
-        (f"{ALIEN} {' '.join(WORDS.split()[:13])}", True, True, {"OVL104"}),
-        (f"{ALIEN} {' '.join(WORDS.split()[:13])}", False, True, {"OVL104"}),
-        (f"{ALIEN} {' '.join(WORDS.split()[:13])}", True, False, {"OVL106"}),
-        (f"{ALIEN} {' '.join(WORDS.split()[:12])}", True, True, set[str]()),
-        (ALIEN, True, True, set[str]()),
-    ],
-)
-def test_prompts_by_what_they_share(
-    tmp_path: Path, prompt: str, *, sealed: bool, evaluated: bool, expected: set[str]
-) -> None:
-    """Half a prompt blocks; a 13-gram of an evaluated task rejects, of another sealed one is reviewed."""
-    held = make(tmp_path, "held-task", WORDS)
-    task = make(tmp_path, "mine", prompt, **APART)
-    assert codes(task, suite_of(held, sealed=sealed, evaluated=evaluated)) == expected
-
-
-@pytest.mark.parametrize(
-    ("path", "expected"),
-    [
-        ("verifier__test_outputs.py", {"OVL102"}),
-        ("oracle__solve.sh", {"OVL102"}),
-        ("environment__data.csv", {"OVL105"}),
-        ("environment__Dockerfile", {"OVL108"}),
-        ("environment__skills__how.md", {"OVL108"}),
-    ],
-)
-def test_copied_files_by_their_use(tmp_path: Path, path: str, expected: set[str]) -> None:
-    """A held-out grader or solution blocks, data rejects, skills and build files are reviewed."""
-    text = "the very same content of some length\n"
-    held = make(tmp_path, "held-task", WORDS, **{path: text})
-    task = make(tmp_path, "mine", ALIEN, **{**APART, path: text})
-    assert codes(task, suite_of(held, sealed=False)) == expected
-
-
-@pytest.mark.parametrize(
-    ("sealed", "evaluated", "expected"),
-    [
-        (True, True, {"OVL103"}),
-        (True, False, set[str]()),
-        (False, True, {"OVL107"}),
-        (False, False, {"OVL107"}),
-    ],
-)
-def test_names(tmp_path: Path, *, sealed: bool, evaluated: bool, expected: set[str]) -> None:
-    """A name of an evaluated sealed suite blocks, one of a public benchmark is reviewed."""
-    held = make(tmp_path / "held", "same-name", WORDS)
-    task = make(tmp_path / "mine", "same-name", ALIEN, **APART)
-    assert codes(task, suite_of(held, sealed=sealed, evaluated=evaluated)) == expected
+@pytest.mark.parametrize("case", HELD, ids=lambda case: f"{case.code} {case.name}")
+def test_overlap_gate_finds_just_what_it_should(case: HeldCase, tmp_path: Path) -> None:
+    """A task beside a held-out one gives the code where they overlap in that way, and not else."""
+    names = [case.held_name, *(f"copy-{number}" for number in range(1, case.copies))]
+    held = [write(tmp_path / "held", name, case.held_prompt, case.held) for name in names]
+    task = write(tmp_path / "mine", case.mine_name, case.prompt, {**APART, **case.mine})
+    found = codes(task, suite_of(*held, sealed=case.sealed, evaluated=case.evaluated))
+    assert (case.code in found) is case.found, found
 
 
 def test_what_three_public_tasks_share_is_template_text(tmp_path: Path) -> None:
@@ -126,7 +74,9 @@ def test_what_three_public_tasks_share_is_template_text(tmp_path: Path) -> None:
         make(tmp_path, f"held-{number}", f"{WORDS} {number} " + ALIEN.replace("other", f"h{number}w"))
         for number in range(3)
     ]
-    task = make(tmp_path, "mine", WORDS, **{**APART, "environment__data.csv": "amount\n41.5\n55.75\n"})
+    task = make(
+        tmp_path, "mine", WORDS, **{**APART_AS_NAMES, "environment__data.csv": "amount\n41.5\n55.75\n"}
+    )
     assert codes(task, suite_of(*held, sealed=False)) == set()
     assert codes(task, suite_of(*held[:2], sealed=False)) >= {"OVL101", "OVL105"}
     assert codes(task, suite_of(*held, sealed=True)) >= {"OVL101", "OVL105"}
@@ -177,7 +127,7 @@ def test_command_writes_what_check_reads(
     (tmp_path / "home" / "tasks" / "mine" / "mine").rename(tmp_path / "home" / "mine")
     (tmp_path / "home" / "tasks" / "mine").rmdir()
     (tmp_path / "home" / "mine").rename(tmp_path / "home" / "tasks" / "mine")
-    make(tmp_path, "held-task", WORDS, **APART)
+    make(tmp_path, "held-task", WORDS, **APART_AS_NAMES)
     monkeypatch.chdir(tmp_path / "home")
     main(["check", "--format", "json"])
     before = json.loads(capsys.readouterr().out)["summary"]["gates"]
