@@ -103,6 +103,12 @@ def try_(session: nox.Session) -> None:
     kit(session)
 
 
+@nox.session(python=False, default=False)
+def arena(session: nox.Session) -> None:
+    """Talk to the arena: nox -s arena -- whoami | challenges | validate | submit | run | runs | ..."""
+    kit(session)
+
+
 @nox.session(python=False)
 def rules(session: nox.Session) -> None:
     """List the rules of check."""

@@ -13,6 +13,7 @@ make it fail::
 import hashlib
 import json
 import re
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -563,12 +564,22 @@ def request_id(body: dict[str, Any]) -> None:
         raise NoError(422, [{"loc": ["body", "request_id"], "msg": "8 to 120 characters"}])
 
 
+class Server(ThreadingHTTPServer):
+    """The server: a client that was ended at its time limit is no fault."""
+
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Tell of errors but for a client that has gone."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
+
 @contextmanager
 def serving_arena(hub: Hub | None = None) -> Iterator[ArenaState]:
     """Run an arena on a free port of loopback, over the data sets of a Hub."""
     state = ArenaState(hub=hub, files={"arena_cli.py": client_source()})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Bound", (Handler,), {"state": state}))
-    server.daemon_threads = True
+    server = Server(("127.0.0.1", 0), type("Bound", (Handler,), {"state": state}))
     state.url = f"http://127.0.0.1:{server.server_port}"
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()

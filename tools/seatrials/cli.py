@@ -23,6 +23,7 @@ COMMANDS: Final = (
     ("export", "write packages as Harbor tasks"),
     ("release", "publish the collection as a data set"),
     ("try", "download a collection from the Hub, and replay it"),
+    ("arena", "talk to the arena, through its own client"),
     ("rules", "list the rules of check"),
     ("explain", "explain a finding's code"),
 )
@@ -30,8 +31,8 @@ COMMANDS: Final = (
 
 _EPILOG: Final = """`seatrials COMMAND --help` tells more.
 
-Exit codes: 0 good, 1 findings or a refusal, 2 usage, 4 no Hugging Face token, 5 not judged,
-70 a fault of ours, 130 interrupted."""
+Exit codes: 0 good, 1 findings or a refusal, 2 usage, 3 the arena's preflight says no,
+4 no Hugging Face token, 5 not judged, 70 a fault of ours, 130 interrupted."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:

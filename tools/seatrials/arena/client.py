@@ -34,7 +34,7 @@ from seatrials.arena.answer import Answer, command_of, parsed, words_of
 from seatrials.arena.identity import token_of
 from seatrials.arena.refusals import ArenaRefusedError, ArenaUnavailableError, duration, refusal
 from seatrials.arena.requests import AgentRequest, EnvironmentRequest, MessageRequest, name, read, read_json
-from seatrials.arena.results import Preflight, Submission, Validation, commit_of
+from seatrials.arena.results import Preflight, Submission, Validation, commit_of, rows_of
 from seatrials.arena.site import Site, site_of
 from seatrials.arena.trust import Ask, Trust
 from seatrials.errors import CannotJudgeError, UsageError
@@ -152,6 +152,18 @@ class Arena:
     def challenges(self) -> Answer:
         """Return all challenges, open ones first."""
         return self.call("challenges")
+
+    def open_challenge(self) -> str:
+        """Return the id of the one open challenge; UsageError where none or several are open."""
+        rows = rows_of(self.challenges().data, "challenges")
+        ids = [(row.get("id") or row.get("challenge_id"), row.get("status")) for row in rows]
+        match [str(found) for found, status in ids if status == "open" and isinstance(found, str)]:
+            case [one]:
+                return one
+            case []:
+                raise UsageError("no challenge is open; `seatrials arena challenges` lists them all")
+            case several:
+                raise UsageError(f"name one open challenge with `--challenge`: {', '.join(several)}")
 
     def benchmarks(self, benchmark: str | None = None) -> Answer:
         """Return the held-out suites, or one with its challenges' leaderboards."""

@@ -97,8 +97,12 @@ def launch(
     done = look() if look_first else None
     if done is None:
         done = _once(arena, "run", call, look, say=say)
-    if done.found:
-        _same_run(done.record, file, challenge, environment_id)
+    return adopt(done, challenge, environment_id, file)
+
+
+def adopt(done: Done, challenge: str, environment_id: str, file: Path) -> Done:
+    """Keep a run's record as the receipt; UsageError where it is of another collection or challenge."""
+    _same_run(done.record, file, challenge, environment_id)
     kept.write(file.with_name(RECEIPT), kept.as_json(done.record))
     return done
 
