@@ -145,7 +145,8 @@ def test_token_is_hidden_in_what_the_client_prints(
         b"print(*told, file=sys.stderr)\n"
         b"sys.exit(0 if 'validate' in sys.argv else 1)\n"
     )
-    file = request_at(tmp_path / "work") if (tmp_path / "work").mkdir() is None else None
+    (tmp_path / "work").mkdir()
+    file = request_at(tmp_path / "work")
     found = arena.validate(file)
     with pytest.raises(ArenaUnavailableError) as caught:
         arena.whoami()
@@ -160,6 +161,23 @@ def test_token_is_hidden_in_what_the_client_prints(
     ):
         assert spelling not in shown
     assert "[token]" in found.answer.said
+
+
+def test_token_is_taken_out_of_what_the_client_keeps(
+    server: ArenaState, arena: Arena, tmp_path: Path
+) -> None:
+    """A client that writes the token into its pinned request leaves none in the folder."""
+    (tmp_path / "work").mkdir()
+    file = request_at(tmp_path / "work")
+    pin = b'dict(request, revision=found["revision"])'
+    source = server.files["arena_cli.py"]
+    assert pin in source
+    server.files["arena_cli.py"] = source.replace(pin, pin[:-1] + b", token=token())")
+    server.faults.append(Fault("POST", "/api/environments", 502, times=LATER))
+    with pytest.raises(ArenaUnavailableError):
+        arena.submit(file)
+    assert "[token]" in pinned_path(file).read_text("utf-8")
+    assert TOKEN.encode() not in everything(tmp_path / "work")
 
 
 def test_token_stands_in_no_argument(
@@ -422,3 +440,51 @@ def test_untrusted_client_is_not_run(server: ArenaState) -> None:
 def test_site_of_an_arena() -> None:
     """An arena is made for a site, whatever the environment says."""
     assert Arena(Site(url="https://arena.test", loopback=False)).site.url == "https://arena.test"
+
+
+@pytest.mark.parametrize("code", [0, 1])
+def test_client_that_finds_a_collection_not_valid_at_submission(
+    code: int, server: ArenaState, arena: Arena, tmp_path: Path
+) -> None:
+    """A client that ends the submission at `valid: false` is a refusal: nothing may have been stored."""
+    server.files["arena_cli.py"] = (
+        b'import sys\nprint(\'{"valid": false, "errors": ["no task"]}\')\n' + f"sys.exit({code})\n".encode()
+    )
+    kind = ArenaRefusedError if code else ArenaUnavailableError
+    with pytest.raises(kind):
+        arena.submit(request_at(tmp_path))
+
+
+def test_page_on_standard_output_with_an_error_code(server: ArenaState, arena: Arena) -> None:
+    """A web page that a client prints before it fails is told as the proxy's."""
+    server.files["arena_cli.py"] = b"import sys\nprint('<html><h1>502</h1>')\nsys.exit(1)\n"
+    with pytest.raises(ArenaUnavailableError, match="briefly unavailable") as caught:
+        arena.challenges()
+    assert "<" not in str(caught.value)
+
+
+def test_token_spelt_with_escapes_is_hidden(
+    server: ArenaState, arena: Arena, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The token is hidden in what was read out of the JSON, not in its text alone."""
+    monkeypatch.setenv("HF_TOKEN", "sea-secret-of-ada")
+    server.files["arena_cli.py"] = b'print(\'{"a": "\\\\u0073ea-secret-of-ada", "b": 1}\')\n'
+    assert arena.whoami().data == {"a": "[token]", "b": 1}
+
+
+def test_preflight_that_says_no_without_words(server: ArenaState, arena: Arena) -> None:
+    """Exit code 3 without JSON is a no, with what the client said."""
+    server.files["arena_cli.py"] = b"import sys\nprint('runs are paused', file=sys.stderr)\nsys.exit(3)\n"
+    found = arena.preflight(CHALLENGE, "env-1")
+    assert (found.allowed, found.checks, found.refusal) == (False, (), "runs are paused")
+
+
+def test_link_to_a_request(server: ArenaState, arena: Arena, tmp_path: Path) -> None:
+    """Where the request is a link, all that is kept stands beside the link."""
+    (tmp_path / "real").mkdir()
+    (tmp_path / "work").mkdir()
+    request_at(tmp_path / "real")
+    (tmp_path / "work" / "environment.json").symlink_to(tmp_path / "real" / "environment.json")
+    arena.submit(tmp_path / "work" / "environment.json")
+    assert [path.name for path in (tmp_path / "real").iterdir()] == ["environment.json"]
+    assert kept(tmp_path / "work", "environment.json.pinned.json")["repo_id"] == REPO

@@ -7,6 +7,7 @@ import pty
 import subprocess
 import sys
 import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -253,6 +254,9 @@ def test_agent_is_registered_with_a_file_that_is_kept(call: Call, server: ArenaS
     assert call("register-agent", "--description", "Other") == 2
     assert "`description`" in call.line
     assert call("register-agent", "--description", "Other", "--force") == 1
+    assert "is yours already" in call.line
+    server.agents["crab"] = {"agent_id": "crab", "description": "d", "owner": "bob"}
+    assert call("register-agent", "--agent-id", "crab", "--description", "d", "--file", "crab.json") == 1
     assert "add a digit" in call.line
     assert server.agents["ada-agent"]["description"] == "The agent of ada"
 
@@ -582,3 +586,30 @@ def test_interrupt_says_what_may_have_happened(
     monkeypatch.setattr(Arena, "launch", interrupt)
     assert call("run", "--execute", "--confirm", environment) == 130
     assert "exact same command again" in call.err
+
+
+@pytest.mark.parametrize("stored", [True, False])
+def test_killed_launch_is_finished_by_the_same_command(
+    stored: bool, call: Call, server: ArenaState, environment: str, at_work: Path
+) -> None:
+    """Killed while the answer was awaited, the same command finds the run, or starts it under the same id."""
+    server.runs_paused = None
+    server.faults.append(Fault("POST", RUNS, 0 if stored else 502, delay=60.0, after=stored))
+    words = ["run", "--execute", "--confirm", environment, "--trust", trusted(server)]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "seatrials", "arena", *words],
+        cwd=at_work,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    while not server.asked("POST", RUNS):
+        time.sleep(0.02)
+    process.kill()
+    process.wait()
+    request = kept(at_work, "run.json")
+    assert call("run", "--execute", "--confirm", environment) == 0
+    assert kept(at_work, "run.json") == request
+    assert [run["request_key"] for run in server.runs.values()] == [request["request_id"]]
+    assert kept(at_work, "run-receipt.json")["run_id"] == "run-0001"
+    assert server.asked("POST", RUNS) == (1 if stored else 2)

@@ -95,13 +95,17 @@ def command_of(words: Sequence[str]) -> str:
 
 def parsed(output: bytes, token: str | None) -> Any:
     """Return the JSON of a standard output, the token hidden; None for no output. Raises ValueError."""
-    text = hide(output.decode("utf-8"), token).strip()
+    text = output.decode("utf-8").strip()
     if not text:
         return None
     try:
-        return json.loads(text)
+        data = json.loads(text)
+        # Hidden in what was read: an escape may spell the token in the text.
+        spelt = json.dumps(data)
     except RecursionError:
         raise ValueError("nested too deep") from None
+    hidden = hide(spelt, token)
+    return data if hidden == spelt else json.loads(hidden)
 
 
 def words_of(errors: bytes | str, token: str | None) -> str:

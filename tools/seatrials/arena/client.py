@@ -31,8 +31,8 @@ from typing import Any, Final
 from seatrials import proc
 from seatrials.arena import kept
 from seatrials.arena.answer import Answer, command_of, parsed, words_of
-from seatrials.arena.identity import token_of
-from seatrials.arena.refusals import ArenaRefusedError, ArenaUnavailableError, duration, refusal
+from seatrials.arena.identity import hide, token_of
+from seatrials.arena.refusals import ArenaRefusedError, ArenaUnavailableError, again, duration, refusal
 from seatrials.arena.requests import AgentRequest, EnvironmentRequest, MessageRequest, name, read, read_json
 from seatrials.arena.results import Preflight, Submission, Validation, commit_of, rows_of
 from seatrials.arena.site import Site, site_of
@@ -247,6 +247,7 @@ class Arena:
             if sent_file.name.endswith(PINNED):
                 # The client pins a pinned request once more.
                 pinned_path(sent_file).unlink(missing_ok=True)
+            _hide_in(pinned)
         sent = Submission.of(answer)
         if request.pinned and not file.name.endswith(PINNED) and not pinned.exists():
             # It pins itself, should the client have seen no need to.
@@ -263,8 +264,8 @@ class Arena:
 
     def launch(self, challenge: str, environment_id: str, file: Path) -> Answer:
         """Ask for a run with the request id of a ``run.json``; `launch.launch` does so with care."""
-        words = (*_pair(challenge, environment_id), "--file", str(file.resolve()), "--execute")
-        return self.call("run", *words, cwd=file.resolve().parent, patient=False)
+        words = (*_pair(challenge, environment_id), "--file", str(file.absolute()), "--execute")
+        return self.call("run", *words, cwd=file.absolute().parent, patient=False)
 
     def collect(self, challenge: str, run_id: str) -> Answer:
         """Have the arena compute a scored run's result and store it for review."""
@@ -278,14 +279,14 @@ class Arena:
     def post(self, file: Path) -> Answer:
         """Post the message of a ``message.json``; `launch.post` does so with care."""
         read(file, MessageRequest)
-        path = file.resolve()
+        path = file.absolute()
         return self.call("board", "post", "--file", str(path), cwd=path.parent, patient=False)
 
     # How.
 
     def _call_with(self, file: Path, *words: str, judged: str | None = None) -> Answer:
         """Call a command with a request file, in that file's folder: the client leaves its own there."""
-        path = file.resolve()
+        path = file.absolute()
         return self.call(*words, "--file", str(path), cwd=path.parent, judged=judged)
 
     def call(
@@ -310,7 +311,7 @@ class Arena:
         while True:
             answer = self._run(client, words, token=token, cwd=cwd, seconds=self._seconds or command.seconds)
             if answer.code in accept or (judged is not None and judged in answer.fields):
-                if answer.data is None:
+                if answer.data is None and answer.code == 0:
                     raise ArenaUnavailableError(
                         f"`{answer.command}` answered nothing; try again later", answer
                     )
@@ -350,12 +351,9 @@ class Arena:
                     env=environment_of(self.site, home=home, token=token, outer=os.environ),
                     cwd=cwd if cwd is not None else home,
                 )
-            except proc.ProgramTimedOut as error:
-                said = words_of(error.output, token)
-                unfinished = Answer(words=words, code=-1, data=None, said=said)
-                told = str(refusal(unfinished)).partition("; ")[2]
+            except proc.ProgramTimedOut:
                 raise ArenaUnavailableError(
-                    f"`{command}` took over {duration(seconds)} and was ended; {told or 'try again later'}"
+                    f"`{command}` took over {duration(seconds)} and was ended; {again(command, 'later')}"
                 ) from None
             except (proc.ProgramMissing, proc.TooMuchOutput) as error:
                 raise CannotJudgeError(f"`{command}`: {error}") from None
@@ -363,15 +361,16 @@ class Arena:
         try:
             data = parsed(done.output, token)
         except ValueError:
+            page = re.match(rb"\s*<", done.output) is not None
+            unread = Answer(
+                words=words, code=done.code or 1, data=None, said=f"{said}\n<html>" if page else said
+            )
             if done.code == 0:
-                data = None
-                page = re.match(rb"\s*<", done.output) is not None
                 what = "a web page" if page else "no JSON, or cut off"
                 raise ArenaUnavailableError(
-                    f"the arena's answer to `{command}` is {what}; it may be briefly unavailable, try again",
-                    Answer(words=words, code=1, data=None, said=said),
+                    f"the arena's answer to `{command}` is {what}; {again(command, 'later')}", unread
                 ) from None
-            data = None
+            return unread
         return Answer(words=words, code=done.code, data=data, said=said)
 
     def _tell(self, line: str) -> None:
@@ -384,23 +383,36 @@ def pinned_path(file: Path) -> Path:
     return file.with_name(file.name + PINNED)
 
 
+def _hide_in(path: Path) -> None:
+    """Take the token out of a file that the client wrote, should it be in there."""
+    try:
+        text = path.read_text("utf-8", "replace")
+    except OSError:
+        return
+    hidden = hide(text, token_of())
+    if hidden != text:
+        kept.write(path, hidden.encode())
+
+
 def _unfinished(file: Path, request: EnvironmentRequest) -> str | None:
     """Return the commit of an earlier submission of the same request whose answer never came."""
     pinned, receipt = pinned_path(file), file.with_name(RECEIPT)
     try:
-        before = read(pinned, EnvironmentRequest)
-        if not before.pinned or {**before.as_data(), "revision": request.revision} != request.as_data():
+        before = read_json(pinned)
+        at = commit_of(before) if isinstance(before, dict) else None
+        wanted = {**request.as_data(), "revision": at}
+        if at is None or {key: before.get(key) for key in wanted} != wanted:
             return None
         if not receipt.exists():
-            return before.revision
+            return at
         told = read_json(receipt)
         commit = commit_of(told) if isinstance(told, dict) else None
         if commit is None:
             # A receipt is written after the pinned request.
-            return before.revision if receipt.stat().st_mtime_ns < pinned.stat().st_mtime_ns else None
+            return at if receipt.stat().st_mtime_ns < pinned.stat().st_mtime_ns else None
     except (OSError, UsageError):
         return None
-    return before.revision if commit != before.revision else None
+    return at if commit != at else None
 
 
 def _pair(challenge: str, environment_id: str) -> tuple[str, ...]:

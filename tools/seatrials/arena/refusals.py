@@ -84,6 +84,12 @@ def refusal(answer: Answer) -> SeatrialsError:
 
 def _error(answer: Answer) -> SeatrialsError:
     status = answer.status
+    if answer.fields.get("valid") is False:
+        return ArenaRefusedError(
+            f"the collection is not valid{_because(answer)}; `seatrials arena validate` tells all: mend"
+            " it, upload, and submit again",
+            answer,
+        )
     if status is None or status >= _SERVER:
         return _unavailable(answer, status)
     if status == 401:  # noqa: PLR2004 - Unauthorized
@@ -105,10 +111,11 @@ def _unavailable(answer: Answer, status: int | None) -> ArenaUnavailableError:
         return ArenaUnavailableError(f"{what}; each try failed alike: stop, and ask an organizer", answer)
     wait = answer.retry_after
     when = f"in {duration(wait)}" if wait is not None else "later"
-    return ArenaUnavailableError(f"{what}; {_again(answer.command, when)}", answer)
+    return ArenaUnavailableError(f"{what}; {again(answer.command, when)}", answer)
 
 
-def _again(command: str, when: str) -> str:
+def again(command: str, when: str) -> str:
+    """Return what to do after an outcome that is unknown."""
     match command:
         case "submit":
             return (

@@ -226,5 +226,8 @@ def _facts(data: Mapping[str, Any], above: str = "") -> Iterator[str]:
                 yield "  " + ", ".join(
                     f"{plain(str(inner))}: {_cell(cell)}" for inner, cell in item.items() if _cell(cell)
                 )
+        elif isinstance(value, list) and len(value) > 1 and all(isinstance(item, str) for item in value):
+            yield f"{name}: {len(value)}"
+            yield from (f"  {plain(item)}" for item in value)
         else:
             yield f"{name}: {_cell(value) or 'none'}"

@@ -4,12 +4,13 @@ import argparse
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from seatrials.arena import launch
 from seatrials.arena.client import RECEIPT, VALIDATION, Arena, pinned_path
-from seatrials.arena.requests import MessageRequest, keep, read
-from seatrials.arena.results import Preflight
+from seatrials.arena.refusals import ArenaRefusedError
+from seatrials.arena.requests import AgentRequest, MessageRequest, keep, read
+from seatrials.arena.results import Preflight, rows_of
 from seatrials.arena.watch import RunState
 from seatrials.commands.arena.files import agent_file, environment_file, message_file, run_request
 from seatrials.commands.arena.shared import (
@@ -23,20 +24,43 @@ from seatrials.commands.arena.shared import (
     unless_interrupted,
 )
 from seatrials.commands.asking import confirm
-from seatrials.errors import PreflightRefusedError, UsageError
+from seatrials.errors import PreflightRefusedError, RefusedError, UsageError
 from seatrials.report import arena_text
 from seatrials.report.plain import plain
+
+_CONFLICT: Final = 409
 
 
 def whoami(args: argparse.Namespace) -> int:
     """Tell who the arena sees."""
-    return tell(args, arena_of(args).whoami().data)
+    answer = arena_of(args).whoami()
+    tell(args, answer.data)
+    say(answer.said)
+    return 0
 
 
 def register(args: argparse.Namespace) -> int:
     """Register an agent."""
     arena = arena_of(args)
-    return tell(args, arena.register_agent(agent_file(args)).data)
+    file = agent_file(args)
+    try:
+        answer = arena.register_agent(file)
+    except ArenaRefusedError as error:
+        agent = read(file, AgentRequest).agent_id
+        if error.status == _CONFLICT and _owner(arena, agent) == arena.whoami().fields.get("name"):
+            raise RefusedError(
+                f"`{agent}` is yours already, registered with other words; a registration never changes:"
+                " use it as it is"
+            ) from None
+        raise
+    tell(args, answer.data)
+    say(answer.said)
+    return 0
+
+
+def _owner(arena: Arena, agent: str) -> str | None:
+    rows = rows_of(arena.discover().data, "agents")
+    return next((row.get("owner") for row in rows if row.get("agent_id") == agent), None)
 
 
 def validate(args: argparse.Namespace) -> int:
@@ -48,6 +72,7 @@ def validate(args: argparse.Namespace) -> int:
         tell(args, found.answer.data)
     else:
         sys.stdout.write(arena_text.validation(found, terminal=terminal_for(sys.stdout)))
+    say(found.answer.said)
     say(f"kept: {file.with_name(VALIDATION)}")
     return 0 if found.valid and found.eligible else 1
 
@@ -63,6 +88,7 @@ def submit(args: argparse.Namespace) -> int:
         tell(args, sent.answer.data)
     else:
         sys.stdout.write(arena_text.submission(sent))
+    say(sent.answer.said)
     files = [str(path) for path in (pinned_path(file), file.with_name(RECEIPT)) if path.exists()]
     say(f"kept: {', '.join(files)}")
     return 0
