@@ -106,7 +106,10 @@ def at_terminal(words: list[str], typed: str, *, cwd: Path) -> tuple[int, str, s
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["challenges"], ["openenv-9b", "open", "Qwen/Qwen3.5-9B", "baseline is not measured"]),
+        (
+            ["challenges"],
+            ["openenv-9b", "open", "Qwen/Qwen3.5-9B", "paused", "runs: the base model's baseline"],
+        ),
         (["benchmarks"], ["agentic-8", "87", "yes", "default: agentic-8"]),
         (["benchmarks", "--benchmark", "agentic-8"], ["tasks: 87"]),
         (["discover"], ["none"]),
@@ -140,8 +143,7 @@ def test_table_has_a_row_for_each(call: Call, server: ArenaState) -> None:
     assert row.startswith("env-")
     assert "Tasks of the sea" in row
     assert call("board", "list") == 0
-    assert "\x1b" not in call.out
-    assert "0000-a.md" in call.out
+    assert call.out == "0000-a.md  eve\n  \\x1b[2Jhi\n  there\n"
 
 
 @pytest.mark.parametrize("status", ["planned", "open"])

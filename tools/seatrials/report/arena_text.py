@@ -20,7 +20,7 @@ COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
         ("base model", ("base_model", "model")),
         ("recipe", ("recipe",)),
         ("suite", ("eval_suite", "eval_suites", "suite", "benchmark")),
-        ("runs", ("health", "runs_paused")),
+        ("runs", ("runs_paused", "health")),
     ),
     "benchmarks": (
         ("benchmark", ("id", "benchmark_id", "name")),
@@ -57,12 +57,6 @@ COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
         ("± (pp)", ("stderr_pp",)),
         ("runs", ("verified_runs",)),
     ),
-    "board list": (
-        ("message", ("filename", "file", "id")),
-        ("by", ("agent_id", "author")),
-        ("when", ("created_at", "timestamp", "date")),
-        ("text", ("body", "text")),
-    ),
     "discover": (
         ("agent", ("agent_id", "id")),
         ("owner", ("owner",)),
@@ -84,6 +78,7 @@ LISTS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """The keys under which each listing may have its rows."""
 
+_WHEN: Final = ("created_at", "timestamp", "date")
 _COMMIT: Final = 40
 _SHORT: Final = 12
 _NARROWEST: Final = 8
@@ -94,7 +89,15 @@ _DEPTH: Final = 3
 def listing(command: str, data: Any, *, terminal: Terminal | None = None) -> str:
     """Return a listing as a table, with what stands beside its rows as facts below."""
     rows = rows_of(data, *LISTS[command])
-    lines = list(_table(COLUMNS[command], rows, terminal or Terminal()))
+    terminal = terminal or Terminal()
+    match command:
+        case "board list":
+            lines = [line for row in rows for line in _message(row, terminal)]
+        case "challenges":
+            lines = [*_table(COLUMNS[command], [_challenge(row) for row in rows], terminal)]
+            lines += [line for row in rows for line in _notes(row, terminal)]
+        case _:
+            lines = [*_table(COLUMNS[command], rows, terminal)]
     if not rows:
         lines = ["none"]
     if isinstance(data, dict):
@@ -113,11 +116,10 @@ def preflight(found: Preflight, *, terminal: Terminal | None = None) -> str:
     """Return every check of a preflight, each with the arena's own mark, and what a run would reserve."""
     paint = (terminal or Terminal()).paint
     width = max((len(plain(check.name)) for check in found.checks), default=0)
-    lines = [
-        paint(_MARKS[check.mark], f"{check.mark:<4}")
-        + f"  {plain(check.name):<{width}}  {plain(check.detail)}"
-        for check in found.checks
-    ]
+    lines = []
+    for check in found.checks:
+        told = f"  {plain(check.name):<{width}}  {plain(check.detail)}"
+        lines.append(paint(_MARKS[check.mark], f"{check.mark:<4}") + told.rstrip())
     if found.max_compute_usd is not None:
         lines.append(f"a run reserves up to {found.max_compute_usd:g} USD of the challenge's cap")
     if found.eligible is not None:
@@ -152,6 +154,42 @@ def submission(sent: Submission) -> str:
     if sent.existing:
         return f"{sent.environment_id} was there already{at}; it keeps its first title, notes and agent\n"
     return f"submitted as {sent.environment_id}{at}\n"
+
+
+def _challenge(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a challenge with the runs in one word; `_notes` tells why."""
+    health = row.get("health")
+    if row.get("runs_paused"):
+        word = "paused"
+    elif isinstance(health, dict) and isinstance(accepting := health.get("accepting_runs"), bool):
+        word = "accepted" if accepting else "not now"
+    else:
+        word = ""
+    return {**row, "runs_paused": word, "health": None}
+
+
+def _notes(row: Mapping[str, Any], terminal: Terminal) -> Iterator[str]:
+    """Yield what the arena's guide says to read of a challenge before entering it."""
+    health, recipe = row.get("health"), row.get("recipe")
+    reason = row.get("runs_paused") or (health.get("reason") if isinstance(health, dict) else None)
+    note = recipe.get("note") if isinstance(recipe, dict) else None
+    for what, text in (("runs", reason), ("status", row.get("status_note")), ("recipe", note)):
+        if isinstance(text, str) and text.strip():
+            head = f"{_first(row, ('id', 'challenge_id'))}, {what}: "
+            told = terminal.wrapped(head + plain(" ".join(text.split())), indent=2)
+            yield from (f"  {line}" if number == 0 else line for number, line in enumerate(told))
+
+
+def _message(row: Mapping[str, Any], terminal: Terminal) -> Iterator[str]:
+    """Yield a message: whose and when, then its text whole."""
+    head = [_first(row, keys) for keys in (("filename", "file", "id"), ("agent_id", "author"), _WHEN)]
+    yield terminal.paint("heading", "  ".join(part for part in head if part))
+    refs = _cell(row.get("refs"))
+    if refs:
+        yield f"  answers {refs}"
+    for line in str(row.get("body") or row.get("text") or "").splitlines():
+        told = terminal.wrapped(plain(line), indent=2)
+        yield from (f"  {part}" if number == 0 else part for number, part in enumerate(told))
 
 
 def _table(columns: Sequence[Column], rows: Sequence[Mapping[str, Any]], terminal: Terminal) -> Iterator[str]:
@@ -203,8 +241,6 @@ def _cell(value: Any) -> str:
             return plain(text[:_SHORT] if is_commit else text)
         case int() | float():
             return f"{value:g}" if isinstance(value, float) else str(value)
-        case {"accepting_runs": accepting}:
-            return _cell(value.get("reason")) or ("accepted" if accepting is True else "not accepted")
         case {"id": inner} | {"name": inner} | {"repo_id": inner}:
             return _cell(inner)
         case list() if all(isinstance(item, str) for item in value):
@@ -229,5 +265,7 @@ def _facts(data: Mapping[str, Any], above: str = "") -> Iterator[str]:
         elif isinstance(value, list) and len(value) > 1 and all(isinstance(item, str) for item in value):
             yield f"{name}: {len(value)}"
             yield from (f"  {plain(item)}" for item in value)
+        elif isinstance(value, dict) and value:
+            yield f"{name}: {len(value)} keys"
         else:
             yield f"{name}: {_cell(value) or 'none'}"
