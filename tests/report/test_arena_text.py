@@ -90,7 +90,7 @@ def test_facts_are_flat() -> None:
         "j": True,
         "k": 0.5,
     }
-    assert arena_text.facts(data) == ("a.b.c: 1\ne: 2\n  x\n  y\nf: 1\n  g: 1\ni: none\nj: yes\nk: 0.5\n")
+    assert arena_text.facts(data) == ("a.b.c: 1 keys\ne: 2\n  x\n  y\nf: 1\n  g: 1\ni: none\nj: yes\nk: 0.5\n")
 
 
 def test_preflight_marks_line_up() -> None:
@@ -101,7 +101,9 @@ def test_preflight_marks_line_up() -> None:
     ]}  # fmt: skip
     found = Preflight.of(Answer(words=("run",), code=3, data=data, said=""))
     assert arena_text.preflight(found).splitlines() == [
-        "FAIL  open     paused", "skip  the cap", "ok    who      ada", "not allowed; nothing was reserved or started",
+        "FAIL  open     paused", "skip  the cap",
+        "ok    who      ada",
+        "not allowed; nothing was reserved or started",
     ]  # fmt: skip
 
 
@@ -112,7 +114,9 @@ def test_validation_tells_all() -> None:
         "warnings": [{"task": "t", "message": "no license"}],
         "quality_gates": {"static": {
             "summary": {"tasks": 2, "blocked": 1},
-            "findings": [{"severity": "block", "code": "D-FILE-COPY", "task": "t", "path": "x", "detail": "same"}],
+            "findings": [
+                {"severity": "block", "code": "D-FILE-COPY", "task": "t", "path": "x", "detail": "same"}
+            ],
         }},
     }  # fmt: skip
     assert arena_text.validation(Validation.of(answer(data))).splitlines() == [
