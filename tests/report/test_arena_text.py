@@ -90,7 +90,9 @@ def test_facts_are_flat() -> None:
         "j": True,
         "k": 0.5,
     }
-    assert arena_text.facts(data) == ("a.b.c: 1 keys\ne: 2\n  x\n  y\nf: 1\n  g: 1\ni: none\nj: yes\nk: 0.5\n")
+    assert arena_text.facts(data) == (
+        "a.b.c: 1 keys\ne: 2\n  x\n  y\nf: 1\n  g: 1\ni: none\nj: yes\nk: 0.5\n"
+    )
 
 
 def test_preflight_marks_line_up() -> None:
