@@ -193,12 +193,14 @@ def test_public_set_needs_no_token(hub: Hub, tmp_path: Path, monkeypatch: pytest
 
 def test_gated_set_says_where_to_ask(hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A gated set names the page on which access is asked for."""
-    hub.seed(REPO, FILES).gated = True
-    with pytest.raises(RefusedError, match=f"is gated.*datasets/{REPO}"):
-        brought(seen(), tmp_path)
+    hub.seed("bob/sums", FILES).gated = True
+    api = connect(anonymous=True)
+    snapshot = snapshot_of(api, address_of("bob/sums"))
+    with pytest.raises(RefusedError, match=r"is gated.*datasets/bob/sums"):
+        download(api, snapshot, ["envs/x"], cache=tmp_path)
     monkeypatch.setattr("huggingface_hub.get_token", lambda: None)
     with pytest.raises(NoIdentityError, match="log in"):
-        brought(seen(), tmp_path)
+        download(connect(anonymous=True), snapshot, ["envs/x"], cache=tmp_path)
 
 
 def test_full_disk_is_told(hub: Hub, tmp_path: Path) -> None:

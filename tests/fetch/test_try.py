@@ -56,7 +56,7 @@ def test_released_collection_is_shown_and_replayed(
 ) -> None:
     """What `release` published is downloaded by commit, checked, shown with what it needs, and replayed."""
     words = ["--requires", "a GPU", "--setup", "touch /tmp/never"]
-    assert main(["release", str(collection), "--repo", REPO, "--without-replays", *words]) == 0
+    assert main(["release", str(collection), "--repo", REPO, "--without-replays", "--no-arena", *words]) == 0
     capsys.readouterr()
     assert main(["try", REPO, "--yes"]) == 0
     said = capsys.readouterr()
@@ -145,7 +145,16 @@ def test_harbor_and_posttrain_sets_are_read(
 def test_cards_default_is_chosen(collection: Path, hub: Hub, capsys: pytest.CaptureFixture[str]) -> None:
     """Of several released collections the first is the card's default; `--name` takes another."""
     for name in ("a", "b"):
-        words = ["release", str(collection), "--repo", REPO, "--without-replays", "--name", name]
+        words = [
+            "release",
+            str(collection),
+            "--repo",
+            REPO,
+            "--without-replays",
+            "--no-arena",
+            "--name",
+            name,
+        ]
         assert main([*words, "--requires", f"the sea of {name}"]) == 0
     capsys.readouterr()
     assert main(["try", REPO, "--dry-run"]) == 0

@@ -1,4 +1,4 @@
-"""A Hub on loopback for the tests of this folder."""
+"""A Hub and an arena on loopback for the tests of this folder."""
 
 import os
 from collections.abc import Iterator
@@ -10,6 +10,7 @@ import pytest
 os.environ["HF_HUB_DISABLE_XET"] = "1"
 os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
 
+from arena.server import ArenaState, serving_arena
 from hub import TOKEN, Hub, serving
 
 
@@ -20,4 +21,14 @@ def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Hub]:
         monkeypatch.setenv("HF_ENDPOINT", running.url)
         monkeypatch.setenv("HF_TOKEN", TOKEN)
         monkeypatch.setenv("HF_HOME", str(tmp_path / "hf-home"))
+        yield running
+
+
+@pytest.fixture
+def arena(hub: Hub, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[ArenaState]:
+    """Run an arena over that Hub, and let the kit find it; what it trusts is kept by the test."""
+    with serving_arena(hub) as running:
+        monkeypatch.setenv("ARENA_URL", running.url)
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+        monkeypatch.delenv("HF_TOKEN_PATH", raising=False)
         yield running

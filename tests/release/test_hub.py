@@ -19,7 +19,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning
 
 def publish(collection: Path, *words: str) -> int:
     """Release the collection, which has no replays, to the Hub."""
-    return main(["release", str(collection), "--repo", REPO, "--without-replays", *words])
+    return main(["release", str(collection), "--repo", REPO, "--without-replays", "--no-arena", *words])
 
 
 def test_missing_repository_is_made_and_filled_in_one_commit(
@@ -166,7 +166,7 @@ def test_refusals_say_what_to_do(
 
 def test_foreign_owner_is_refused(collection: Path, hub: Hub, capsys: pytest.CaptureFixture[str]) -> None:
     """A repository that may not be created there says which right is missing."""
-    words = ["release", str(collection), "--repo", "bob/sums", "--without-replays"]
+    words = ["release", str(collection), "--repo", "bob/sums", "--without-replays", "--no-arena"]
     assert main(words) == 1
     assert "`bob`" in capsys.readouterr().err
     assert hub.repos == {}
@@ -258,6 +258,11 @@ def test_tasks_without_a_good_replay_stop_the_upload(
         ["--repo", REPO, "--collection", "seas"],
         ["--out", "o", "--tag", "v1"],
         ["--out", "o", "--dry-run"],
+        ["--out", "o", "--no-arena"],
+        ["--out", "o", "--only", "upload"],
+        ["--repo", REPO, "--no-arena", "--only", "submit"],
+        ["--repo", REPO, "--agent-id", "human-x"],
+        ["--only", "validate"],
     ],
 )
 def test_words_that_do_not_go_together(words: list[str], collection: Path) -> None:
@@ -269,7 +274,7 @@ def test_words_that_do_not_go_together(words: list[str], collection: Path) -> No
 @pytest.mark.parametrize("number", range(1, 14))
 def test_killed_release_is_finished_by_the_next(number: int, after: bool, collection: Path, hub: Hub) -> None:
     """Killed at any request and started again, a release ends as an undisturbed one."""
-    words = ["release", str(collection), "--repo", REPO, "--without-replays", "--tag", "v1"]
+    words = ["release", str(collection), "--repo", REPO, "--without-replays", "--no-arena", "--tag", "v1"]
     process = subprocess.Popen(
         [sys.executable, "-m", "seatrials", *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )

@@ -1,4 +1,4 @@
-"""``seatrials release``: check the collection and publish it as a data set, or write that to a folder."""
+"""Check the collection, publish it as a data set, and submit that to the arena; or write it to a folder."""
 
 import argparse
 import sys
@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from seatrials.flows.release import Request
+    from seatrials.release.hub import Published
     from seatrials.release.layout import Layout
     from seatrials.release.replays import Replayed
     from seatrials.release.secrets import Scan
@@ -20,6 +21,8 @@ _SHOWN: Final = 10
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
+    from seatrials.commands import arena_part
+
     parser.add_argument(
         "source", nargs="?", metavar="COLLECTION", help="the collection's folder (default: here)"
     )
@@ -76,6 +79,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="COMMAND",
         help="a command to run once before, for the card; repeatable",
     )
+    arena_part.configure(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -85,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
     _sane(args)
     _fill(args)
     try:
-        return _stage(args) if args.out is not None else _publish(args)
+        return _stage(args) if args.out is not None else _send(args)
     except SecretsFoundError as error:
         for hit in error.hits:
             print(hit, file=sys.stderr)
@@ -93,12 +97,17 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _sane(args: argparse.Namespace) -> None:
+    from seatrials.commands.arena_part import AT_ARENA
     from seatrials.errors import UsageError
 
     if args.out is not None and (args.private or args.tag or args.collection or args.dry_run):
         raise UsageError("`--private`, `--tag`, `--collection` and `--dry-run` belong to `--repo`")
+    if args.out is not None and (args.no_arena or args.only):
+        raise UsageError("with `--out` nothing is sent; `--no-arena` and `--only` belong to `--repo`")
     if args.repo is not None and args.force:
         raise UsageError("`--force` belongs to `--out`")
+    if args.no_arena and args.only in AT_ARENA:
+        raise UsageError(f"`--only {args.only}` is a step at the arena, which `--no-arena` leaves out")
 
 
 def _fill(args: argparse.Namespace) -> None:
@@ -110,11 +119,43 @@ def _fill(args: argparse.Namespace) -> None:
         name = key.replace("-", "_")
         if not getattr(args, name):
             setattr(args, name, value)
-    if args.out is None and args.repo is None:
+    if args.out is None and args.repo is None and args.only != "gate":
         raise UsageError("say where to: `--repo OWNER/NAME`, or `--out DIR` to look at it first")
 
 
-def _publish(args: argparse.Namespace) -> int:
+def _send(args: argparse.Namespace) -> int:
+    """Do the steps, or the one that is asked for."""
+    from seatrials.commands import arena_part
+
+    request = _request(args)
+    if args.only == "gate":
+        return _gate(request)
+    what = arena_part.wanted(args, request.layout)
+    if args.only in arena_part.AT_ARENA:
+        arena_part.run(args, what, None, store=not args.dry_run)
+        return 0
+    done = _publish(args)
+    if args.no_arena or args.only == "upload":
+        return 0
+    sent = bool(done.sent or done.deleted)
+    if args.dry_run and (sent or done.commit is None):
+        arena_part.would(what)
+    else:
+        sys.stdout.flush()
+        arena_part.run(args, what, done.commit, store=not args.dry_run)
+    return 0
+
+
+def _gate(request: "Request") -> int:
+    """Pass the gates and stop there; what they refuse is raised."""
+    from seatrials.flows.release import gated
+
+    number = gated(request)
+    print(f"The gates let {number} task{'s' if number != 1 else ''} pass")
+    return 0
+
+
+def _publish(args: argparse.Namespace) -> "Published":
     from seatrials.flows.release import publish_to
     from seatrials.release.hub import Target
 
@@ -141,7 +182,7 @@ def _publish(args: argparse.Namespace) -> int:
         print(f"Published {tasks} on `{args.repo}` at {done.commit}: {len(done.sent)} files sent,"
               f" {len(done.deleted)} deleted")  # fmt: skip
     _tell(done.staged.scan)
-    return 0
+    return done
 
 
 def _stage(args: argparse.Namespace) -> int:

@@ -36,12 +36,16 @@ class Address:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RemoteFile:
-    """One file. `digest` is its git blob id, or the sha256 of its content where it is `in_lfs`."""
+    """One file. `digest` is its git blob id, or the sha256 of its content where it is `in_lfs`.
+
+    `listed` is the blob id that the list gives: of a file in LFS, that of its pointer.
+    """
 
     path: str
     size: int
     digest: str
     in_lfs: bool
+    listed: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,7 +98,9 @@ def snapshot_of(api: "HfApi", address: Address) -> Snapshot:
                 raise RefusedError(f"`{address.repo}` lists a file that leads out of its folder,"
                                    f" {item.path!r}; nothing of it is downloaded")  # fmt: skip
             digest, in_lfs = (item.lfs.sha256, True) if item.lfs is not None else (item.blob_id, False)
-            files[item.path] = RemoteFile(path=item.path, size=item.size, digest=digest, in_lfs=in_lfs)
+            files[item.path] = RemoteFile(
+                path=item.path, size=item.size, digest=digest, in_lfs=in_lfs, listed=item.blob_id
+            )
     return Snapshot(repo=address.repo, commit=commit, files=files)
 
 

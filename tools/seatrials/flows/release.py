@@ -67,19 +67,29 @@ def publish_to(request: Request, target: Target) -> tuple[Published, dict[str, R
     Raises as `stage_at` does, and RefusedError where a task has no good verdict
     as it is now, unless replays are left out.
     """
-    plan = planned(request)
-    lacking = [name for name, found in (plan.replays or {}).items() if not found.good]
-    if lacking:
-        raise RefusedError(
-            f"{len(lacking)} of {len(plan.tasks)} tasks have no good replay as they are now, first"
-            f" `{lacking[0]}`; run `seatrials replay`, or publish `--without-replays`"
-        )
+    plan = _replayed_well(planned(request))
     api = connect()
 
     def stager(card: str) -> AbstractContextManager[Staged]:
         return staging(replace(plan, card=replace(plan.card, repo=target.repo, existing=card)))
 
     return publish(api, target, plan.layout, stager), dict(plan.replays or {})
+
+
+def gated(request: Request) -> int:
+    """Pass all that may keep a collection from being published, the scan too; return the number of tasks."""
+    with staging(_replayed_well(planned(request))) as staged:
+        return len(staged.rows)
+
+
+def _replayed_well(plan: Plan) -> Plan:
+    lacking = [name for name, found in (plan.replays or {}).items() if not found.good]
+    if lacking:
+        raise RefusedError(
+            f"{len(lacking)} of {len(plan.tasks)} tasks have no good replay as they are now, first"
+            f" `{lacking[0]}`; run `seatrials replay`, or publish `--without-replays`"
+        )
+    return plan
 
 
 def planned(request: Request) -> Plan:

@@ -21,8 +21,19 @@ from seatrials.task.harbor import parse_toml
 PYPROJECT: Final = "pyproject.toml"
 TABLE: Final = "tool.seatrials.release"
 
-_TEXTS: Final = ("repo", "collection", "title", "name", "split", "license", "card-note")
-_SWITCHES: Final = ("private", "without-replays")
+_TEXTS: Final = (
+    "repo",
+    "collection",
+    "title",
+    "name",
+    "split",
+    "license",
+    "card-note",
+    "challenge",
+    "notes",
+    "agent-id",
+)
+_SWITCHES: Final = ("private", "without-replays", "no-arena")
 _LISTS: Final = ("requires", "setup")
 _CHOICES: Final[Mapping[str, tuple[str, ...]]] = {"layout": ("arena", "harbor"), "runs": ("latest", "all")}
 _TABLES: Final = ("allow",)

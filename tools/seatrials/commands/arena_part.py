@@ -1,0 +1,196 @@
+"""What `release` does at the arena after the upload, and how it is told."""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from seatrials.arena.client import Arena
+    from seatrials.arena.identity_hashes import Identity
+    from seatrials.arena.results import Preflight, Submission
+    from seatrials.arena.trust import Offer
+    from seatrials.flows.arena_part import ArenaPart, Judged, Wanted
+    from seatrials.release.layout import Layout
+
+STEPS: Final = ("gate", "upload", "validate", "submit", "preflight")
+AT_ARENA: Final = STEPS[2:]
+
+_SHOWN: Final = 20
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the arena's part."""
+    group = parser.add_argument_group("at the arena (ARENA_URL), after the upload")
+    group.add_argument("--no-arena", action="store_true", help="upload only")
+    group.add_argument(
+        "--only", choices=STEPS, help="only this step; the arena's are about the commit on the Hub"
+    )
+    group.add_argument(
+        "--challenge", metavar="ID", help="the challenge to submit to (default: the one that is open)"
+    )
+    group.add_argument(
+        "--notes", metavar="TEXT", help="what the tasks are and why they should help the model"
+    )
+    group.add_argument("--agent-id", metavar="ID", help="a registered agent of yours (default: you yourself)")
+    group.add_argument(
+        "--trust",
+        action="append",
+        default=[],
+        metavar="SHA256",
+        help="run the arena's client without asking if this is\nits hash; repeatable",
+    )
+
+
+def wanted(args: argparse.Namespace, layout: "Layout") -> "Wanted":
+    """Return what to submit; UsageError for what the arena would refuse in any case."""
+    from seatrials.flows.arena_part import Wanted
+
+    return Wanted(
+        source=args.source,
+        repo=args.repo,
+        layout=layout,
+        challenge=args.challenge,
+        title=args.title,
+        notes=args.notes or "",
+        agent_id=args.agent_id,
+    )
+
+
+def run(args: argparse.Namespace, what: "Wanted", commit: str | None, *, store: bool) -> None:
+    """Do the arena's steps, or the one that is asked for, and tell each; `store` False submits nothing."""
+    from seatrials.flows.arena_part import ArenaPart
+    from seatrials.hub_client import connect
+
+    part = ArenaPart(connect(), _arena(args), what, commit)
+    challenge = part.challenge()
+    paused = f"; runs are paused: {challenge.paused}" if challenge.paused else ""
+    print(
+        f"Arena {part.arena.site.url}, {'challenge' if challenge.runs else 'track'} `{challenge.id}`{paused}"
+    )
+    sent: str | None = None
+    if args.only in {None, "validate", "submit"}:
+        judged = part.validate()
+        _tell_judged(judged)
+        part.refuse_unfit(judged.validation)
+        if args.only == "validate":
+            return
+        if store:
+            submission = part.submit()
+            _tell_submission(submission, part)
+            _tell_identity(part.identity({**judged.validation.hashes, **submission.hashes}))
+            sent = submission.environment_id
+        if args.only == "submit":
+            return
+    if sent is None:
+        sent = _earlier(part, needed=store)
+    if sent is not None:
+        _tell_preflight(part.preflight(sent), sent)
+
+
+def would(what: "Wanted") -> None:
+    """Say what a dry run leaves out, where there is no commit to ask about yet."""
+    from seatrials.arena.site import site_of
+
+    on = f"challenge `{what.challenge}`" if what.challenge else "the open challenge"
+    print(f"Would validate and submit it at {site_of().url} for {on}, and preflight a run")
+
+
+def _earlier(part: "ArenaPart", *, needed: bool) -> str | None:
+    from seatrials.errors import RefusedError
+
+    try:
+        return part.submitted()
+    except RefusedError:
+        if needed:
+            raise
+        print("Would submit it; there is no preflight before that")
+        return None
+
+
+def _arena(args: argparse.Namespace) -> "Arena":
+    from seatrials.arena.client import Arena
+    from seatrials.arena.trust import hashes_of
+
+    return Arena(
+        ask=_ask if sys.stdin.isatty() else None,
+        accept=hashes_of(args.trust),
+        say=lambda line: print(line, file=sys.stderr),
+    )
+
+
+def _ask(offer: "Offer") -> bool:
+    from seatrials.commands.output import agreed
+
+    changed = f"; it was {offer.before} before" if offer.before is not None else ""
+    print(f"{offer.url}: {offer.size} bytes, sha256 {offer.sha256}{changed}", file=sys.stderr)
+    return agreed("Run this program of the arena's on this machine, with your Hugging Face token?")
+
+
+def _tell_judged(judged: "Judged") -> None:
+    from seatrials.report.plain import plain
+
+    said = judged.validation
+    valid = "valid" if said.valid else "not valid"
+    print(f"Validated: {valid}, {said.eligible} eligible; the arena: {judged.theirs}; check: {judged.ours}")
+    for kind, texts in (("error", said.errors), ("warning", said.warnings)):
+        _list([f"{kind:<7} {plain(text)}" for text in texts])
+    if judged.differences:
+        print("The arena and check differ:")
+        _list([plain(str(one)) for one in judged.differences])
+
+
+def _tell_submission(sent: "Submission", part: "ArenaPart") -> None:
+    if sent.existing:
+        print(f"Was submitted already as {sent.environment_id}: its first title, notes and agent stay")
+    else:
+        print(f"Submitted as {sent.environment_id}")
+    print(f"Request and answers are in `{_short(part.folder)}`")
+
+
+def _tell_identity(found: "Identity") -> None:
+    number = len(found.same)
+    if found.other:
+        print(f"Content hashes: the arena's are those of what the Hub has for {number} tasks, and others for"
+              f" {len(found.other)} ({found.way}):")  # fmt: skip
+        _list(found.other)
+    elif found.way is not None:
+        print(
+            f"Content hashes: the arena's are those of what the Hub has, {number} of {number} ({found.way})"
+        )
+    elif found.more or not found.absent:
+        print("Content hashes: how the arena joins paths and ids is not known, so they can't be compared")
+    if found.absent:
+        print(f"The arena tells no content hash of {len(found.absent)} tasks:")
+        _list(found.absent)
+    if found.more:
+        print(f"The arena has {len(found.more)} tasks more:")
+        _list(found.more)
+
+
+def _tell_preflight(found: "Preflight | None", environment: str) -> None:
+    from seatrials.report.plain import plain
+
+    if found is None:
+        print("A track takes no runs, so there is no preflight")
+        return
+    cost = f", a run would reserve {found.max_compute_usd:g} USD" if found.max_compute_usd is not None else ""
+    print(f"Preflight of {environment}: a run is {'allowed' if found.allowed else 'not allowed'} now{cost}")
+    for check in found.checks:
+        print(f"  {check.mark:<4}  {plain(check.name)}: {plain(check.detail)}")
+    if found.allowed:
+        print("Nothing was started; `seatrials arena run` starts one when you ask for it")
+
+
+def _list(items: "Sequence[str]") -> None:
+    for item in items[:_SHOWN]:
+        print(f"  {item}")
+    if len(items) > _SHOWN:
+        print(f"  and {len(items) - _SHOWN} more")
+
+
+def _short(path: Path) -> Path:
+    """Return a path from here, where it lies below."""
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
