@@ -10,7 +10,7 @@ import pytest
 from hub import TOKEN, Hub
 
 from seatrials.cli import main
-from seatrials.commands import output
+from seatrials.commands import asking
 from seatrials.replay.model import ReplayReport
 from seatrials.replay.runner import ReplayOptions
 from seatrials.rules.overlap import load_suite
@@ -88,7 +88,7 @@ def test_nothing_runs_without_a_yes(
     assert main(["try", REPO]) == 2
     assert "--yes" in capsys.readouterr().err
     assert hub.requests == []
-    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("seatrials.commands.asking.somebody", lambda: True)
     for answer, code in (("\n", 1), ("no\n", 1), ("", 1), ("yes please\n", 1), ("y\n", 0)):
         monkeypatch.setattr("sys.stdin.readline", lambda answer=answer: answer, raising=False)
         assert len(replayed) == 0
@@ -297,9 +297,9 @@ def test_question_that_is_cut_off_is_no(
 ) -> None:
     """The end of the input is no yes."""
     monkeypatch.setattr("sys.stdin", make_stdin(""))
-    assert not output.agreed("Run?")
+    assert not asking.agreed("Run?")
     monkeypatch.setattr("sys.stdin", make_stdin(" YES \n"))
-    assert output.agreed("Run?")
+    assert asking.agreed("Run?")
 
 
 @pytest.fixture

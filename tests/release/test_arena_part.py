@@ -52,11 +52,12 @@ def test_release_ends_with_a_submission_and_a_preflight(
     assert record["target_challenge_id"] == CHALLENGE
     assert f"challenge `{CHALLENGE}`; runs are paused: " in said.out
     assert "Validated: valid, 1 eligible" in said.out
-    assert f"Submitted as {name}" in said.out
+    assert f"submitted as {name}" in said.out
     assert "Content hashes: the arena's are those of what the Hub has, 1 of 1" in said.out
     for line in ("FAIL  challenge open", "ok    signed in", "skip  job layout", "skip  cap", "ok    owner"):
         assert line in said.out
-    assert f"Preflight of {name}: a run is not allowed now" in said.out
+    assert f"Preflight of a run of {name}" in said.out
+    assert "not allowed; nothing was reserved or started" in said.out
     assert TOKEN not in said.out + said.err
     files = kept(collection, head)
     assert set(files) == {
@@ -77,7 +78,7 @@ def test_second_release_is_the_first_one(
     capsys.readouterr()
     assert release("--notes", "Others") == 0
     said = capsys.readouterr().out
-    assert "its first title, notes and agent stay" in said
+    assert "it keeps its first title, notes and agent" in said
     assert "Nothing to send" in said
     assert len(arena.environments) == 1
     assert len(hub.repos[REPO].commits) == 2
@@ -167,7 +168,7 @@ def test_no_arena_and_dry_run_do_what_they_say(
     assert release() == 0
     capsys.readouterr()
     assert release("--dry-run") == 0
-    assert "Preflight of env-" in capsys.readouterr().out
+    assert "Preflight of a run of env-" in capsys.readouterr().out
     assert len(arena.environments) == 1
     assert arena.asked("POST", "/api/environments") == 1
 
@@ -197,7 +198,7 @@ def test_each_step_can_be_done_alone(
     assert "Preflight" not in capsys.readouterr().out
     for _ in range(2):
         assert release("--only", "preflight") == 0
-    assert "Preflight of env-" in capsys.readouterr().out
+    assert "Preflight of a run of env-" in capsys.readouterr().out
 
 
 def test_preflight_finds_a_submission_from_elsewhere(
@@ -207,7 +208,7 @@ def test_preflight_finds_a_submission_from_elsewhere(
     assert release() == 0
     shutil.rmtree(collection / ".seatrials")
     assert release("--only", "preflight") == 0
-    assert capsys.readouterr().out.count("Preflight of env-") == 2
+    assert capsys.readouterr().out.count("Preflight of a run of env-") == 2
 
 
 @pytest.mark.parametrize(
@@ -386,8 +387,8 @@ def test_several_open_challenges_must_be_chosen_from(
     """Two open challenges are named, none is none, and `--challenge` decides."""
     rows: list[dict[str, Any]] = []
     monkeypatch.setattr("arena.server.Handler.challenges", lambda handler: rows)
-    assert release() == 1
-    assert "no open challenge" in capsys.readouterr().err
+    assert release() == 2
+    assert "no challenge is open" in capsys.readouterr().err
     rows += [{"id": "one", "status": "open"}, {"id": "two", "status": "open", "runs_paused": None}]
     assert release() == 2
     assert "one, two" in capsys.readouterr().err

@@ -2,6 +2,7 @@
 
 import os
 import re
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, Literal
@@ -29,7 +30,10 @@ def connect(*, anonymous: bool = False) -> "HfApi":
     Without one, NoIdentityError; with `anonymous`, a client that reads what is public.
     """
     from huggingface_hub import HfApi, get_token
+    from huggingface_hub.utils import disable_progress_bars  # type: ignore[attr-defined]
 
+    if not sys.stderr.isatty():
+        disable_progress_bars()
     token = get_token()
     if not token and not anonymous:
         raise NoIdentityError("no Hugging Face token; log in with `hf auth login`, or set `HF_TOKEN`")

@@ -153,9 +153,12 @@ class Arena:
         """Return all challenges, open ones first."""
         return self.call("challenges")
 
-    def open_challenge(self) -> str:
-        """Return the id of the one open challenge; UsageError where none or several are open."""
-        rows = rows_of(self.challenges().data, "challenges")
+    def open_challenge(self, told: Answer | None = None) -> str:
+        """Return the id of the one open challenge; UsageError where none or several are open.
+
+        `told` is the answer of `challenges`, where that was asked for already.
+        """
+        rows = rows_of((told or self.challenges()).data, "challenges")
         ids = [(row.get("id") or row.get("challenge_id"), row.get("status")) for row in rows]
         match [str(found) for found, status in ids if status == "open" and isinstance(found, str)]:
             case [one]:

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from seatrials.arena.client import Arena
     from seatrials.arena.identity_hashes import Identity
     from seatrials.arena.results import Preflight, Submission
-    from seatrials.arena.trust import Offer
     from seatrials.flows.arena_part import ArenaPart, Judged, Wanted
     from seatrials.release.layout import Layout
 
@@ -113,20 +112,13 @@ def _earlier(part: "ArenaPart", *, needed: bool) -> str | None:
 def _arena(args: argparse.Namespace) -> "Arena":
     from seatrials.arena.client import Arena
     from seatrials.arena.trust import hashes_of
+    from seatrials.commands.asking import trust_asker
 
     return Arena(
-        ask=_ask if sys.stdin.isatty() else None,
+        ask=trust_asker(),
         accept=hashes_of(args.trust),
         say=lambda line: print(line, file=sys.stderr),
     )
-
-
-def _ask(offer: "Offer") -> bool:
-    from seatrials.commands.output import agreed
-
-    changed = f"; it was {offer.before} before" if offer.before is not None else ""
-    print(f"{offer.url}: {offer.size} bytes, sha256 {offer.sha256}{changed}", file=sys.stderr)
-    return agreed("Run this program of the arena's on this machine, with your Hugging Face token?")
 
 
 def _tell_judged(judged: "Judged") -> None:
@@ -137,16 +129,20 @@ def _tell_judged(judged: "Judged") -> None:
     print(f"Validated: {valid}, {said.eligible} eligible; the arena: {judged.theirs}; check: {judged.ours}")
     for kind, texts in (("error", said.errors), ("warning", said.warnings)):
         _list([f"{kind:<7} {plain(text)}" for text in texts])
+    found = [
+        " ".join(part for part in (one.severity, one.code, one.task, one.path, one.message) if part)
+        for one in said.findings
+    ]
+    _list([plain(one) for one in found])
     if judged.differences:
         print("The arena and check differ:")
         _list([plain(str(one)) for one in judged.differences])
 
 
 def _tell_submission(sent: "Submission", part: "ArenaPart") -> None:
-    if sent.existing:
-        print(f"Was submitted already as {sent.environment_id}: its first title, notes and agent stay")
-    else:
-        print(f"Submitted as {sent.environment_id}")
+    from seatrials.report import arena_text
+
+    sys.stdout.write(arena_text.submission(sent))
     print(f"Request and answers are in `{_short(part.folder)}`")
 
 
@@ -171,17 +167,14 @@ def _tell_identity(found: "Identity") -> None:
 
 
 def _tell_preflight(found: "Preflight | None", environment: str) -> None:
-    from seatrials.report.plain import plain
+    from seatrials.report import arena_text
+    from seatrials.report.terminal import terminal_of
 
     if found is None:
         print("A track takes no runs, so there is no preflight")
         return
-    cost = f", a run would reserve {found.max_compute_usd:g} USD" if found.max_compute_usd is not None else ""
-    print(f"Preflight of {environment}: a run is {'allowed' if found.allowed else 'not allowed'} now{cost}")
-    for check in found.checks:
-        print(f"  {check.mark:<4}  {plain(check.name)}: {plain(check.detail)}")
-    if found.allowed:
-        print("Nothing was started; `seatrials arena run` starts one when you ask for it")
+    print(f"Preflight of a run of {environment}; it starts nothing:")
+    sys.stdout.write(arena_text.preflight(found, terminal=terminal_of(sys.stdout)))
 
 
 def _list(items: "Sequence[str]") -> None:

@@ -29,7 +29,7 @@ def _trusts(offer: "Offer") -> bool:
     if offer.before is not None:
         lines.append(f"It has changed; trusted was sha256 {offer.before}")
     print("\n".join(lines), file=sys.stderr)
-    return answer("Trust exactly this file? [y/N] ").lower() in {"y", "yes"}
+    return agreed("Trust exactly this file?")
 
 
 def confirm(question: str, wanted: str, *, given: str | None, option: str) -> None:
@@ -47,6 +47,11 @@ def confirm(question: str, wanted: str, *, given: str | None, option: str) -> No
     print(question, file=sys.stderr)
     if answer(f"Type `{wanted}` to go on: ") != wanted:
         raise RefusedError("not confirmed; nothing was sent")
+
+
+def agreed(question: str) -> bool:
+    """Ask a question, and say whether the answer is yes; anything but yes is no."""
+    return answer(f"{question} [y/N] ").lower() in {"y", "yes"}
 
 
 def answer(prompt: str) -> str:

@@ -1,4 +1,4 @@
-"""What commands share of showing and asking: a report in a file, a replay's progress, a question."""
+"""What commands share of showing: a report in a file, and a replay's progress."""
 
 import os
 import sys
@@ -56,12 +56,3 @@ def observing() -> Iterator["Observer"]:
         yield live
     finally:
         live.close()
-
-
-def agreed(question: str) -> bool:
-    """Ask on the terminal, and say whether the answer is yes; anything but yes is no."""
-    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
-    answer = sys.stdin.readline()
-    if not answer.endswith("\n"):
-        print(file=sys.stderr)
-    return answer.strip().lower() in {"y", "yes"}

@@ -66,6 +66,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Download, check, show, ask, replay; return the exit code."""
+    from seatrials.commands.asking import agreed, somebody
     from seatrials.errors import EXIT_FINDINGS, EXIT_OK, UsageError
     from seatrials.fetch.listing import address_of
     from seatrials.flows.fetch import look
@@ -74,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
     if isinstance(sys.stdout, TextIOWrapper):
         # A name that the terminal's encoding lacks must not end the report.
         sys.stdout.reconfigure(errors="backslashreplace")
-    if not args.yes and not args.dry_run and not sys.stdin.isatty():
+    if not args.yes and not args.dry_run and not somebody():
         raise UsageError("there is no terminal to ask on: say `--yes` to run it, or `--dry-run` to look only")
     offer = look(address_of(args.address), name=args.name, tasks=args.task)
     fetched = _fetched(args, offer)
@@ -87,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
         return EXIT_FINDINGS
     if args.dry_run:
         return EXIT_OK
-    if not args.yes and not _agreed(
+    if not args.yes and not agreed(
         f"Build and run {'this task' if len(found.tasks) == 1 else 'these tasks'}?"
     ):
         print("nothing was run", file=sys.stderr)
@@ -99,6 +100,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _fetched(args: argparse.Namespace, offer: "Offer") -> "Fetched | None":
+    from seatrials.commands.asking import agreed, somebody
     from seatrials.flows.fetch import bring
     from seatrials.report.plain import plain
     from seatrials.report.try_text import size
@@ -112,7 +114,7 @@ def _fetched(args: argparse.Namespace, offer: "Offer") -> "Fetched | None":
         first = plain(offer.found.missing[0])
         print(f"its registry.json names {len(offer.found.missing)} tasks that are not there, first `{first}`")
     sys.stdout.flush()
-    if offer.size > LARGE and not args.yes and not (sys.stdin.isatty() and _agreed("Download that much?")):
+    if offer.size > LARGE and not args.yes and not (somebody() and agreed("Download that much?")):
         print("nothing was downloaded; `--task` takes a part, `--yes` all of it", file=sys.stderr)
         return None
     with downloading() as watch:
@@ -148,12 +150,6 @@ def _replayed(found: "Prospect", how: "ReplayOptions") -> "ReplayReport":
         report = replay(found.tasks, how, observer)
     sys.stdout.write(replay_text.render(report, terminal=terminal_of(sys.stdout)))
     return report
-
-
-def _agreed(question: str) -> bool:
-    from seatrials.commands.output import agreed
-
-    return agreed(question)
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from seatrials.arena.beside import Difference, counts, differences
-from seatrials.arena.client import Arena
+from seatrials.arena.client import RECEIPT, Arena
 from seatrials.arena.identity_hashes import Identity, Listing, compare
 from seatrials.arena.refusals import ArenaUnavailableError
 from seatrials.arena.requests import EnvironmentRequest, keep, read
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from huggingface_hub import HfApi
 
 FOLDER: Final = "arena"
-RECEIPT: Final = "environment-receipt.json"
 AGAIN: Final = "which does only what is left"
 
 
@@ -177,23 +176,13 @@ class ArenaPart:
         return self._challenge
 
     def _chosen(self) -> Challenge:
-        rows = rows_of(self.arena.challenges().data, "challenges")
-        by_id = {row["id"]: row for row in rows if isinstance(row.get("id"), str)}
-        wanted = self.wanted.challenge
-        if wanted is None:
-            opened = [name for name, row in by_id.items() if row.get("status") == "open"]
-            if not opened:
-                raise RefusedError("the arena has no open challenge now; it is published, not submitted")
-            if len(opened) > 1:
-                raise UsageError(
-                    f"several challenges are open; name one with `--challenge`: {', '.join(opened)}"
-                )
-            wanted = opened[0]
-        row = by_id.get(wanted)
-        if row is None:
-            return Challenge(id=wanted, runs=False)
-        paused = row.get("runs_paused")
-        return Challenge(id=wanted, runs=True, paused=paused if isinstance(paused, str) else None)
+        told = self.arena.challenges()
+        wanted = self.wanted.challenge or self.arena.open_challenge(told)
+        for row in rows_of(told.data, "challenges"):
+            if wanted in {row.get("id"), row.get("challenge_id")}:
+                paused = row.get("runs_paused")
+                return Challenge(id=wanted, runs=True, paused=paused if isinstance(paused, str) else None)
+        return Challenge(id=wanted, runs=False)
 
     def prepare(self) -> Path:
         """Write the request file, pinned to the commit, and return it."""
