@@ -4,9 +4,11 @@ import json
 import os
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
+from harbor_tasks import CONFIGS, GOOD, migrated, source
 
 from seatrials.cli import main
 from seatrials.replay import compose
@@ -85,3 +87,37 @@ def test_openenv_serves_them(exported: Path) -> None:
     served = HarborTaskProvider([str(exported.parent)]).list_tasks(str(exported.parent))
     prompts = {task.name: task.native.prompt.strip() for task in select_tasks([str(ROOT)])}
     assert {task["task_name"]: task["instruction"].strip() for task in served} == prompts
+
+
+@pytest.mark.loader("harbor")
+@pytest.mark.parametrize("kind", CONFIGS)
+def test_export_is_a_harbor_task(kind: str, tmp_path: Path) -> None:
+    """Harbor's model takes a task that went to native and back, and reads what it read off the source."""
+    from harbor.models.task.config import TaskConfig
+
+    folder = source(tmp_path / "task", CONFIGS[kind])
+    back = migrated(migrated(folder, tmp_path / "native"), tmp_path / "harbor", "harbor")
+    old = TaskConfig.model_validate_toml((folder / "task.toml").read_text(encoding="utf-8"))
+    new = TaskConfig.model_validate_toml((back / "task.toml").read_text(encoding="utf-8"))
+    a, b = old.model_dump(mode="json"), new.model_dump(mode="json")
+    if a["task"] is None:
+        b["task"] = None
+    if "version" not in CONFIGS[kind]:
+        b["schema_version"] = a["schema_version"]  # BenchFlow's default was written; Harbor's is another
+    inline = {"FOO": "bar"} if kind == "variables" else {}  # Harbor does not read variables there
+    a["solution"]["env"] |= inline
+    assert a == b
+
+
+@pytest.mark.loader("harbor")
+def test_export_passes_harbor_s_linter(tmp_path: Path) -> None:
+    """`harbor lint` finds no fault in the files or the configuration of an exported native task."""
+    from harbor.lint import lint_task
+    from harbor.lint.models import DEFAULT_RULES
+
+    back = migrated(GOOD / "native", tmp_path, "harbor")
+    rules = {str(finding.rule) for finding in lint_task(back, selected_rules=set(DEFAULT_RULES))}
+    assert not rules & {"invalid-task-config", "unknown-config-field", "invalid-task-files"}
+    assert (
+        "seatrials_native" not in tomllib.loads((back / "task.toml").read_text(encoding="utf-8"))["metadata"]
+    )

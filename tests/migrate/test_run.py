@@ -112,6 +112,7 @@ memory = "1G"
 A = "${A:-b}"
 [solution]
 FOO = "bar"
+stray = 2
 [environment_mode]
 stray = 1
 """
@@ -150,7 +151,9 @@ def lost(source: dict[str, Any], native: dict[str, Any]) -> list[tuple[str | int
                 str(parts[1]), parts[1]
             )
         modern = {"allow_internet": "network_mode", "memory": "memory_mb", "storage": "storage_mb"}
-        found = [(lookup(native, tuple(parts)), value), (lookup(extra, tuple(parts)), value)]
+        # BenchFlow's import calls the table of the solution `solution` among what it sets aside.
+        found = [(lookup(native, tuple(parts)), value), (lookup(extra, tuple(parts)), value),
+                 (lookup(extra, (*path[:1], *parts[1:])), value)]  # fmt: skip
         if parts[-1] in modern and "sandbox" in parts:
             found.append((lookup(native, (*parts[:-1], modern[str(parts[-1])])), MODERN.get(value, value)))
         if not any(one == wanted and one is not None for one, wanted in found):

@@ -13,7 +13,7 @@ from seatrials.migrate.harbor_config import restore_kept
 from seatrials.migrate.model import Fill, Note, Unreadable, Unsupported, copied
 from seatrials.task.document import KeyPath, dotted
 from seatrials.task.harbor import split_extra, to_native_names
-from seatrials.task.native import author_path, dotted_leaves
+from seatrials.task.native import author_path, set_aside
 from seatrials.task.package import TaskPackage
 from seatrials.task.schema import DOCUMENT_KEYS, SHORTHAND_KEYS
 from seatrials.task.validate import Fault, load
@@ -43,7 +43,7 @@ class NativeConfig:
         """Return where a key of the author's file stands now."""
         native = native_path(path)
         if any(native[: len(one)] == one for one in self.extra):
-            return (*_EXTRA, *native)
+            return (*_EXTRA, *(path[:1] if path[0] == "solution" else native[:1]), *native[1:])
         for end in range(len(native), 0, -1):
             if (new := self.moved.get(native[:end])) is not None:
                 return (*new, *native[end:])
@@ -92,7 +92,7 @@ def native_config(task: TaskPackage, fill: Fill) -> NativeConfig:
     if "version" not in source and "schema_version" not in source:
         out.added.add(("schema_version",))
     if paths:
-        _set_aside(out, extra)
+        _set_aside(out, set_aside(extra, source))
     _modernise(out)
     _complete(out, task, fill)
     _judge_rubric(out, task)
@@ -102,12 +102,11 @@ def native_config(task: TaskPackage, fill: Fill) -> NativeConfig:
     return out
 
 
-def _set_aside(out: NativeConfig, extra: dict[str, Any]) -> None:
-    leaves = sorted(dotted_leaves(extra))
+def _set_aside(out: NativeConfig, compat: dict[str, Any]) -> None:
     benchflow = out.data.setdefault("benchflow", {})
     if not isinstance(benchflow, dict) or "compat" in benchflow:
         raise Unsupported("`benchflow.compat` is declared already, and other keys would have to go there")
-    benchflow["compat"] = {"source": "legacy", "extra_paths": leaves, "extra": extra}
+    benchflow["compat"] = compat
     named = ", ".join(f"`{dotted(path)}`" for path in out.extra)
     keys = (
         "key that BenchFlow does not model" if len(out.extra) == 1 else "keys that BenchFlow does not model"

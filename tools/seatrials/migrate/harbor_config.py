@@ -39,7 +39,7 @@ def harbor_config(native: Mapping[str, Any], notes: list[Note]) -> dict[str, Any
     kept: dict[str, Any] = {key: config.pop(key) for key in list(config) if key in DOCUMENT_KEYS}
     if isinstance(extra, dict):
         # Before the rest is kept: a table that Harbor lacks takes along what BenchFlow does not know of it.
-        _merge(config, extra)
+        _merge(config, to_native_names(extra)[0])
     kept |= {dotted(path): _pop(config, path) for path in list(_beyond(config, "", ()))}
     if kept:
         metadata = config.setdefault("metadata", {})

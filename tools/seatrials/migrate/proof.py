@@ -88,7 +88,7 @@ def _differences(task: TaskPackage, plan: Plan, files: Mapping[str, TaskFile]) -
 def _lost_leaves(task: TaskPackage, plan: Plan, frontmatter: Mapping[str, Any]) -> Iterator[str]:
     """Yield the values of the source that are neither under their native key nor set aside."""
     source = _declared(task)
-    extra = frontmatter.get("benchflow", {}).get("compat", {}).get("extra", {})
+    extra, _ = to_native_names(frontmatter.get("benchflow", {}).get("compat", {}).get("extra", {}))
     for path in leaf_paths(source):
         if path[:2] == ("metadata", KEPT):
             continue  # put back to where it came from, and compared with the rest after an export

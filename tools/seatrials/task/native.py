@@ -139,13 +139,7 @@ def view_of_harbor(
     config = {"schema_version": config.pop("schema_version", "1.3"), **config}
     known, extra, paths = split_extra(config)
     if paths:
-        known["benchflow"] = {
-            "compat": {
-                "source": "legacy",
-                "extra_paths": sorted(dotted_leaves(extra)),
-                "extra": extra,
-            }
-        }
+        known["benchflow"] = {"compat": set_aside(extra, toml.data)}
     return NativeView(
         config=known,
         extra=extra,
@@ -158,10 +152,16 @@ def view_of_harbor(
     )
 
 
-def dotted_leaves(extra: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the leaves of a mapping in dotted form."""
-    for path in leaf_paths(dict(extra)):
-        yield dotted(path)
+def set_aside(extra: Mapping[str, Any], source: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what BenchFlow's import writes under ``benchflow.compat`` for keys that it does not model.
+
+    It calls the oracle's table there as the author did in `source`.
+    """
+    spelled = {
+        "solution" if key == "oracle" and "solution" in source else key: value for key, value in extra.items()
+    }
+    leaves = sorted(dotted(path) for path in leaf_paths(spelled))
+    return {"source": "legacy", "extra_paths": leaves, "extra": spelled}
 
 
 _NAMES: Final = {
