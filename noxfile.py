@@ -128,6 +128,16 @@ def tests(session: nox.Session) -> None:
     session.run("pytest", *(session.posargs or ("-n", "auto")))
 
 
+@nox.session(default=False)
+def rehearsal(session: nox.Session) -> None:
+    """Rehearse a release with a stand-in Hub and arena, without a token: nox -s rehearsal -- [--task NAME].
+
+    Docker replays what comes back; --dry-run leaves that out.
+    """
+    install(session, "test")
+    session.run("python", "tests/rehearsal.py", *session.posargs)
+
+
 @nox.session(python=MODERN, default=False)
 def conformance(session: nox.Session) -> None:
     """Hold check against BenchFlow's own, also over SEATRIALS_PUBLIC_SETS: nox -s conformance."""
