@@ -36,6 +36,26 @@ CRAFTED = {
         "environment/a.sh": "bash /b.sh\nbash /b.sh\n",
         "environment/b.sh": "bash /a.sh\nbash /a.sh\n",
     },
+    "a helper that runs what it is given": {
+        "verifier/test_outputs.py": "def f(a):\n    exec(a)\n\n\n" + "f(f)\n" * 20_000
+    },
+    "streams of one name": {
+        "verifier/test_outputs.py": "def test_a():\n"
+        + "".join(f"    with open('/app/{n}') as f:\n        exec(f.read())\n" for n in range(3000))
+    },
+    "imports from the agent's folder": {
+        "verifier/test_outputs.py": "import sys\nsys.path.append('/app')\n"
+        + "".join(f"import m{number}\n" for number in range(20_000))
+    },
+    "assertions on one line": {"verifier/test_outputs.py": f"x = '{'assert (,' * 40_000}'\n"},
+    "files that are compared": {
+        "environment/Dockerfile": f"{HEAD}RUN echo 1 > /app/expected.txt\n",
+        "verifier/test_outputs.py": "from pathlib import Path\n"
+        + "assert Path('/app/a').read_text() == Path('/app/expected.txt').read_text()\n" * 2000,
+    },
+    "many runs of pytest": {
+        "verifier/test.sh": "".join(f"pytest /verifier/test_outputs.py -k k{n}\n" for n in range(3000))
+    },
 }
 
 

@@ -103,6 +103,12 @@ RUNS: Final = (
     passed("BYD106", "tests as they should be", {}),
     passed(
         "BYD106",
+        "names that a configuration gives",
+        verifier(CHECKS.replace("def test_", "def check_"))
+        | {"verifier/pytest.ini": "[pytest]\npython_functions = check_*\n"},
+    ),
+    passed(
+        "BYD106",
         "a TestCase",
         verifier(f"{TESTED}class Checks(unittest.TestCase):\n    def test_a(self):\n    {BODY}"),
     ),

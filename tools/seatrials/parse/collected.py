@@ -13,15 +13,14 @@ from typing import Final
 from seatrials.parse.pytest import PythonFacts
 from seatrials.parse.python_tree import Function, Scope, Tree, called
 
-_PLAIN_TEST: Final = re.compile(rb"^(?:async )?def test", re.MULTILINE)
 _MADE: Final = re.compile(
     rb"globals\(\)|setattr\(|exec\(|import \*|load_tests|pytest_collect|pytest_pycollect"
 )
 """What makes tests that no `def` shows."""
 
 _CONSTANT: Final = re.compile(
-    rb"assert *(?:True|[1-9]\d* *(?:[,#=]|$)|\((?:[^\n]*,[^\n]*\))?[ \t]*$|\["
-    rb"|f?[\"'][^\"'\n]*[\"'] *(?:[,#]|$)|len\([^\n]*>= *0\b)|or True",
+    rb"assert *(?:True|[1-9]\d{0,20} *(?:[,#=]|$)|\((?:[^\n]{0,300}\))?[ \t]*$|\["
+    rb"|f?[\"'][^\"'\n]{0,300}[\"'] *(?:[,#]|$)|len\([^\n]{0,200}?>= *0\b)",
     re.MULTILINE,
 )
 """Where an assertion may hold whatever was done; where none of it stands, nothing need be parsed."""
@@ -34,7 +33,7 @@ _SKIPS: Final = frozenset({"skip", "skipTest"})
 
 def collects(facts: PythonFacts) -> bool:
     """Say whether pytest finds a test in the file; true where that is not known."""
-    if _PLAIN_TEST.search(facts.source) or _MADE.search(facts.source) or facts.tree is None:
+    if b"\ndef test" in facts.source or _MADE.search(facts.source) or facts.tree is None:
         return True
     return any(_is_collected(node) for node in _top(facts.tree.tree.body))
 
@@ -170,18 +169,19 @@ def skips_without_work(facts: PythonFacts) -> tuple[tuple[int, str], ...]:
 
 
 def _skips_on_missing(tree: Tree) -> Iterator[tuple[int, str]]:
-    for node, _, _ in tree.nodes:
-        if not isinstance(node, ast.Call) or called(node) not in _SKIPS:
+    for node, scope in tree.calls():
+        if called(node) not in _SKIPS:
             continue
-        above = tree.parents.get(node)
         inner: ast.AST = node
-        while above is not None and not isinstance(above, ast.If | Function):
-            inner, above = above, tree.parents.get(above)
-        if isinstance(above, ast.If) and inner in above.body and (path := _missing(tree, above)):
-            yield node.lineno, path
+        for above in tree.above(node):
+            if isinstance(above, ast.If):
+                if inner in above.body and (path := _missing(tree, above, scope)):
+                    yield node.lineno, path
+                break
+            inner = above
 
 
-def _missing(tree: Tree, condition: ast.If) -> str:
+def _missing(tree: Tree, condition: ast.If, scope: Scope) -> str:
     """Return the path whose absence is all that a condition asks for; empty for any other."""
     match condition.test:
         case ast.UnaryOp(op=ast.Not(), operand=ast.Call(func=func, args=args) as asked) if called(asked) in {
@@ -192,16 +192,9 @@ def _missing(tree: Tree, condition: ast.If) -> str:
             "isdir",
         }:
             target = args[0] if args else func.value if isinstance(func, ast.Attribute) else None
-            return tree.origin(target, _scope(tree, condition)) if target is not None else ""
+            return tree.origin(target, scope) if target is not None else ""
         case _:
             return ""
-
-
-def _scope(tree: Tree, node: ast.AST) -> Scope:
-    above = tree.parents.get(node)
-    while above is not None and not isinstance(above, Function):
-        above = tree.parents.get(above)
-    return above if isinstance(above, Function) else tree.tree
 
 
 # Tests that cannot fail
@@ -213,7 +206,9 @@ def always_true(facts: PythonFacts) -> tuple[tuple[int, str], ...]:
     Those that are a test's only ones; an assertion of a pair in parentheses,
     `assert (value, "message")`, also beside others.
     """
-    return facts.all(_always_true) if _CONSTANT.search(facts.source) else ()
+    if b"or True" not in facts.source and not _CONSTANT.search(facts.source):
+        return ()
+    return facts.all(_always_true)
 
 
 def _always_true(tree: Tree) -> Iterator[tuple[int, str]]:

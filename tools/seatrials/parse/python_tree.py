@@ -7,6 +7,7 @@ through the functions and fixtures of the same file.
 
 import ast
 import posixpath
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -20,11 +21,14 @@ MAX_STEPS: Final = 200_000
 """Expressions that are followed for the constants in them; lists of lists of names grow without end."""
 
 DEPTH: Final = 12
+_HIGHEST: Final = 300
 _MOST_VALUES: Final = 500
 
 Value = str | int | float
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Scope = ast.Module | Function
+Place = tuple[ast.AST, ast.AST | None, Scope]
+"""A node, what is above it, and the function (or the module) that it stands in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,30 +55,55 @@ class Tree:
     def __init__(self, tree: ast.Module, name: str) -> None:
         self.tree = tree
         self.file = f"{VERIFIER}/{name}"
-        self.nodes: list[tuple[ast.AST, ast.AST | None, Scope]] = []
+        self.nodes: list[Place] = []
         self.parents: dict[ast.AST, ast.AST | None] = {}
         self.bound: dict[Scope, dict[str, list[Bound]]] = {tree: {}}
         self.functions: dict[str, Function] = {}
         self.returns: dict[Function, list[ast.expr]] = {}
         self.origins: dict[tuple[ast.AST, Scope], str] = {}
         self.texts: dict[tuple[ast.AST, Scope], str | None] = {}
-        self.calls: dict[str, list[tuple[ast.Call, Scope]]] | None = None
+        self._kinds: dict[type[ast.AST], list[Place]] = {}
+        self._called: dict[str, list[tuple[ast.Call, Scope]]] | None = None
         self.left = MAX_STEPS
         self._walk()
 
     def _walk(self) -> None:
-        pending: list[tuple[ast.AST, ast.AST | None, Scope]] = [(self.tree, None, self.tree)]
-        while pending and len(self.nodes) < MAX_NODES:
-            node, parent, scope = pending.pop()
-            self.nodes.append((node, parent, scope))
-            self.parents[node] = parent
-            self._bind(node, scope)
+        nodes, parents, kinds = self.nodes, self.parents, self._kinds
+        pending: list[Place] = [(self.tree, None, self.tree)]
+        while pending and len(nodes) < MAX_NODES:
+            place = pending.pop()
+            node, parent, scope = place
+            kind = type(node)
+            nodes.append(place)
+            parents[node] = parent
+            kinds.setdefault(kind, []).append(place)
+            if kind in _LEAVES:
+                continue
+            if kind in _BINDING:
+                self._bind(node, scope)
             inner = scope
             if isinstance(node, Function):
                 self.functions.setdefault(node.name, node)
                 self.bound[node] = {}
                 inner = node
-            pending += [(child, node, inner) for child in reversed(_children(node))]
+            for name in _fields(kind):
+                value = getattr(node, name, None)
+                if isinstance(value, list):
+                    pending += [(item, node, inner) for item in reversed(value) if isinstance(item, ast.AST)]
+                elif isinstance(value, ast.AST):
+                    pending.append((value, node, inner))
+
+    def calls(self) -> Iterator[tuple[ast.Call, Scope]]:
+        """Yield each call with the function that it stands in, in order."""
+        for node, _, scope in self._kinds.get(ast.Call, ()):
+            if isinstance(node, ast.Call):
+                yield node, scope
+
+    def comparisons(self) -> Iterator[tuple[ast.Compare, ast.AST | None, Scope]]:
+        """Yield each comparison with what is above it and the function that it stands in, in order."""
+        for node, parent, scope in self._kinds.get(ast.Compare, ()):
+            if isinstance(node, ast.Compare):
+                yield node, parent, scope
 
     def _bind(self, node: ast.AST, scope: Scope) -> None:
         match node:
@@ -109,12 +138,11 @@ class Tree:
 
     def calls_of(self, name: str) -> list[tuple[ast.Call, Scope]]:
         """Return the calls of a function by its name, with the function that each stands in."""
-        if self.calls is None:
-            self.calls = {}
-            for node, _, scope in self.nodes:
-                if isinstance(node, ast.Call) and (said := called(node)):
-                    self.calls.setdefault(said, []).append((node, scope))
-        return self.calls.get(name, [])
+        if self._called is None:
+            self._called = {}
+            for node, scope in self.calls():
+                self._called.setdefault(called(node), []).append((node, scope))
+        return self._called.get(name, []) if name else []
 
     def values_of(self, name: str, scope: Scope) -> list[tuple[Bound, Scope]]:
         """Return what a name is bound to, in its function or else in the module."""
@@ -195,14 +223,23 @@ class Tree:
             return None
         return posixpath.normpath(text)
 
+    def above(self, node: ast.AST) -> Iterator[ast.AST]:
+        """Yield what a node lies in, the nearest first, up to its function; a limited number of them."""
+        found = self.parents.get(node)
+        for _ in range(_HIGHEST):
+            if found is None:
+                return
+            yield found
+            if isinstance(found, Function):
+                return
+            found = self.parents.get(found)
+
     def opened_as(self, name: ast.Name) -> ast.expr | None:
         """Return what the nearest `with` above opens under a name; None where none does."""
-        above = self.parents.get(name)
-        while above is not None and not isinstance(above, Function):
+        for above in self.above(name):
             for item in above.items if isinstance(above, ast.With | ast.AsyncWith) else ():
                 if isinstance(item.optional_vars, ast.Name) and item.optional_vars.id == name.id:
                     return item.context_expr
-            above = self.parents.get(above)
         return None
 
     # Where a value comes from
@@ -317,19 +354,30 @@ class Tree:
 _BARE: Final = frozenset({"ctx", "op", "ops", "id", "attr", "arg", "name", "type_comment"})
 """Fields that hold no expression or statement."""
 
+_LEAVES: Final = frozenset({ast.Constant, ast.Name, ast.Pass, ast.Break, ast.Continue, ast.alias})
+_BINDING: Final = frozenset(
+    {
+        ast.AnnAssign,
+        ast.Assign,
+        ast.For,
+        ast.NamedExpr,
+        ast.Return,
+        ast.Yield,
+        ast.comprehension,
+        ast.withitem,
+    }
+)
 
-def _children(node: ast.AST) -> list[ast.AST]:
-    """Return a node's expressions and statements in order, without operators and contexts."""
-    out: list[ast.AST] = []
-    for name in node._fields:
-        if name in _BARE:
-            continue
-        value = getattr(node, name, None)
-        if isinstance(value, list):
-            out += [item for item in value if isinstance(item, ast.AST)]
-        elif isinstance(value, ast.AST):
-            out.append(value)
-    return out
+
+_FIELDS: Final[dict[type[ast.AST], tuple[str, ...]]] = {}
+"""The fields of each kind of node that hold others, the last first; filled as kinds are met."""
+
+
+def _fields(kind: type[ast.AST]) -> tuple[str, ...]:
+    found = _FIELDS.get(kind)
+    if found is None:
+        found = _FIELDS[kind] = tuple(name for name in reversed(kind._fields) if name not in _BARE)
+    return found
 
 
 def called(node: ast.Call) -> str:

@@ -38,23 +38,26 @@ class Started:
 
 # Code that is loaded
 
-_LOADS: Final = (
-    b"spec_from_file_location", b"SourceFileLoader", b"load_source", b"runpy", b" exec(", b"(exec(",
-    b" eval(", b"(eval(", b"pickle", b"joblib", b"dill", b"weights_only", b"unsafe_load", b"Loader=yaml",
-)  # fmt: skip
+_MAY_LOAD: Final = re.compile(
+    rb"spec_from_file|SourceFileLoader|(?<![.\w])(?:exec|eval)\(|pickle|runpy|joblib|dill|weights_only|unsafe_load|Loader="
+)
 _PICKLES: Final = frozenset({"cPickle", "cloudpickle", "dill", "joblib", "pickle"})
 
 
 def loaded(facts: PythonFacts) -> tuple[Loaded, ...]:
     """Return the files that are imported by path, run, evaluated or unpickled, where the path is known."""
-    if not any(sign in facts.source for sign in _LOADS):
-        return ()
-    return facts.all(_loaded)
+    source = facts.source
+    may = (
+        b"importlib" in source or b"pickle" in source or b"exec(" in source or b"eval(" in source
+        or b"runpy" in source or b"joblib" in source or b"dill" in source or b"weights_only" in source
+        or b"unsafe_load" in source or b"Loader=" in source
+    )  # fmt: skip
+    return facts.all(_loaded) if may and _MAY_LOAD.search(source) else ()
 
 
 def _loaded(tree: Tree) -> Iterator[Loaded]:
-    for node, _, scope in tree.nodes:
-        if isinstance(node, ast.Call) and (found := _load(node)) is not None:
+    for node, scope in tree.calls():
+        if (found := _load(node)) is not None:
             how, target = found
             for path in origins(tree, target, scope):
                 yield Loaded(path=path, line=node.lineno, how=how)
@@ -66,7 +69,6 @@ def _load(node: ast.Call) -> tuple[Literal["imports", "runs", "evaluates", "unpi
         case ast.Call(args=[_, where, *_]) if name in {
             "spec_from_file_location",
             "SourceFileLoader",
-            "load_source",
         }:
             return "imports", where
         case ast.Call(args=[where, *_]) if name == "run_path":
@@ -143,17 +145,25 @@ def _given(call: ast.Call, place: int, name: str) -> ast.expr | None:
 
 
 _IMPORT: Final = re.compile(
-    rb"^[ \t]*(?:from[ \t]+([A-Za-z_]\w*)[\w.]*[ \t]+import\b|import[ \t]+([A-Za-z_]\w*))", re.MULTILINE
+    rb"^[ \t]*(?:from[ \t]+([A-Za-z_]\w{0,99})(?:\.[\w.]{0,400})?[ \t]+import\b"
+    rb"|import[ \t]+([A-Za-z_]\w{0,99})\b)",
+    re.MULTILINE,
 )
-_BY_NAME: Final = re.compile(rb"(?:import_module|__import__)\([ \t]*[\"']([A-Za-z_]\w*)")
+_BY_NAME: Final = re.compile(rb"(?:import_module|__import__)\([ \t]{0,9}[\"']([A-Za-z_]\w{0,99})()")
 
 
-def imports(facts: PythonFacts) -> Iterator[tuple[str, int]]:
-    """Yield the first part of each module's name that is imported, and the line."""
+def imports(facts: PythonFacts) -> dict[str, int]:
+    """Return the first part of the name of each module that is imported, and the first line that does."""
+    source = facts.source
+    found: dict[str, int] = {}
     for pattern in (_IMPORT, _BY_NAME):
-        for match in pattern.finditer(facts.source):
-            name = match[1] or match[2]
-            yield name.decode(), facts.source.count(b"\n", 0, match.start(match.lastindex or 0)) + 1
+        line, end = 1, 0
+        for match in pattern.finditer(source):
+            start = match.start(match.lastindex or 0)
+            line += source.count(b"\n", end, start)
+            end = start
+            found.setdefault((match[1] or match[2]).decode(), line)
+    return found
 
 
 def added_folders(facts: PythonFacts) -> tuple[str, ...]:
@@ -186,19 +196,19 @@ _STARTS: Final = frozenset(
 )
 
 
+def starts_any(facts: PythonFacts) -> bool:
+    """Say whether a file may start a program."""
+    source = facts.source
+    return b"subprocess" in source or b"os.system" in source or b"os.popen" in source
+
+
 def started(facts: PythonFacts) -> tuple[Started, ...]:
     """Return the commands that it starts."""
-    if (
-        b"subprocess" not in facts.source
-        and b"os.system" not in facts.source
-        and b"os.popen" not in facts.source
-    ):
-        return ()
-    return facts.all(_started)
+    return facts.all(_started) if starts_any(facts) else ()
 
 
 def _started(tree: Tree) -> Iterator[Started]:
-    for node, _, scope in tree.nodes:
+    for node, scope in tree.calls():
         match node:
             case ast.Call(
                 func=ast.Attribute(value=ast.Name(id="subprocess"), attr=attr), args=[what, *_]
@@ -243,22 +253,22 @@ def _word(tree: Tree, node: ast.expr, scope: Scope) -> str:
 
 # The clock
 
-_CLOCK: Final = (b".now(", b"utcnow(", b".today(", b"time.time(", b"gmtime(", b"localtime(", b"strftime(")
+_CLOCK: Final = re.compile(rb"time\.time\(|(?:gm|local)time\(|time\.strftime\(")
 _READS_CLOCK: Final = frozenset({"now", "utcnow", "today", "gmtime", "localtime"})
 _AGES: Final = re.compile(r"mtime|ctime|birthtime|\bstat\b|elapsed|duration")
 
 
 def clock_compared(facts: PythonFacts) -> tuple[int, ...]:
     """Return the lines that compare a value with the time of day or the date; durations are none."""
-    if not any(sign in facts.source for sign in _CLOCK):
-        return ()
-    return facts.all(_clock_compared)
+    source = facts.source
+    asks = b"now(" in source or b"today(" in source or (b"time(" in source and _CLOCK.search(source))
+    return facts.all(_clock_compared) if asks else ()
 
 
 def _clock_compared(tree: Tree) -> Iterator[int]:
     clock = _Clock(tree)
-    for node, parent, scope in tree.nodes:
-        if not isinstance(node, ast.Compare) or isinstance(parent, ast.While):
+    for node, parent, scope in tree.comparisons():
+        if isinstance(parent, ast.While):
             continue
         sides = [node.left, *node.comparators]
         told = [clock.tells(side, scope) for side in sides]
@@ -350,9 +360,19 @@ class _Clock:
 # Other hosts
 
 _URL: Final = re.compile(r"(?:https?|ftp|wss?)://(?:[\w.-]+@)?([A-Za-z0-9.-]+)")
-_OTHER_HOST: Final = re.compile(
-    rb"://(?!localhost\b|127\.|0\.0\.0\.0|[{\[%])|onnect(?:ion)?\(|HTTPS?Connection"
+_OTHER_HOST: Final = re.compile(rb"://(?!localhost\b|127\.|0\.0\.0\.0|[{\[%])")
+_ASKS: Final = (
+    b"requests.",
+    b"urlopen",
+    b"urlretrieve",
+    b"httpx",
+    b"aiohttp",
+    b"curl",
+    b"wget",
+    b"git",
+    b"urllib3",
 )
+_CONNECTS: Final = (b"create_connection(", b"HTTPConnection", b"HTTPSConnection", b".connect((")
 """Where a host may be named that is not this one."""
 
 _FETCHES: Final = frozenset(
@@ -369,14 +389,15 @@ _FETCHERS: Final = frozenset({"aria2c", "curl", "git", "wget"})
 
 def hosts(facts: PythonFacts) -> tuple[tuple[str, int], ...]:
     """Return host and line of each request, connection or download whose host is given in the source."""
-    if not _OTHER_HOST.search(facts.source):
-        return ()
-    return facts.all(_hosts)
+    source = facts.source
+    asks = _OTHER_HOST.search(source) and any(sign in source for sign in _ASKS)
+    connects = b"onnect" in source and any(sign in source for sign in _CONNECTS)
+    return facts.all(_hosts) if asks or connects else ()
 
 
 def _hosts(tree: Tree) -> Iterator[tuple[str, int]]:
-    for node, _, scope in tree.nodes:
-        if isinstance(node, ast.Call) and called(node) in _FETCHES and _is_client(node.func):
+    for node, scope in tree.calls():
+        if called(node) in _FETCHES and _is_client(node.func):
             found = (_host(tree, arg, scope, called(node)) for arg in node.args[:2])
             if host := next((host for host in found if host), ""):
                 yield host, node.lineno
@@ -416,14 +437,17 @@ def equal_files(facts: PythonFacts) -> tuple[tuple[str, str, int], ...]:
 
 
 def _equal_files(tree: Tree) -> Iterator[tuple[str, str, int]]:
-    for node, _, scope in tree.nodes:
-        match node:
-            case ast.Compare(left=left, ops=[ast.Eq() | ast.NotEq()], comparators=[right]):
-                pass
-            case ast.Call(args=[left, right, *_]) if called(node) in {"assertEqual", "cmp", "array_equal"}:
-                pass
-            case _:
-                continue
+    pairs = [
+        (node.left, node.comparators[0], scope, node.lineno)
+        for node, _, scope in tree.comparisons()
+        if isinstance(node.ops[0], ast.Eq | ast.NotEq)
+    ]
+    pairs += [
+        (node.args[0], node.args[1], scope, node.lineno)
+        for node, scope in tree.calls()
+        if len(node.args) > 1 and called(node) in {"array_equal", "assertEqual", "cmp"}
+    ]
+    for left, right, scope, line in pairs:
         first, second = tree.origin(left, scope), tree.origin(right, scope)
         if first and second and first != second:
-            yield first, second, node.lineno
+            yield first, second, line

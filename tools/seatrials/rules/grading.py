@@ -136,9 +136,30 @@ class Grading:
         return image_of(self.dockerfile, self.context, self.copies)
 
     @cached_property
+    def image_folders(self) -> frozenset[str]:
+        """The folders that files of the image lie in, at any depth."""
+        found = set[str]()
+        for path in self.image.files:
+            folder = posixpath.dirname(path)
+            while folder not in found:
+                found.add(folder)
+                folder = posixpath.dirname(folder)
+        return frozenset(found)
+
+    @cached_property
     def python(self) -> tuple[tuple[str, PythonFacts], ...]:
         """Each Python file of the verifier, and what its scripts hand to the interpreter."""
         return tuple(_python(self.task))
+
+    @cached_property
+    def scripts(self) -> tuple[tuple[str, TaskFile], ...]:
+        """Each `test.sh` that is small enough to be read, with its folder, which ends in a slash."""
+        found = ((folder, self.task.resolve(f"{folder}test.sh")) for folder in verifier_folders(self.task))
+        return tuple(
+            (folder, file)
+            for folder, file in found
+            if file is not None and file.kind == "file" and file.size <= MAX_FILE
+        )
 
     @cached_property
     def _verifier(self) -> bytes:
@@ -175,21 +196,24 @@ class Grading:
 
     @cached_property
     def untold_reads(self) -> tuple[tuple[str, str, int, ImageFile], ...]:
-        """What the verifier reads that the build creates and the prompt doesn't name, each path once.
+        """What the verifier reads that the build creates and the prompt doesn't tell of, each path once.
 
         Each with the verifier's file, the line there, and the file of the image.
         """
-        files = self.image.files
-        if not any(
-            self.spells(posixpath.basename(path)) and not self.prompt.tells_of(path) for path in files
-        ):
+        untold = {path: file for path, file in self.image.files.items() if self._is_untold(path)}
+        if not any(self.spells(posixpath.basename(path)) for path in untold):
             return ()
-        untold = {path: file for path, file in files.items() if not self.prompt.tells_of(path)}
         return tuple(
             (path, where, line, file)
             for path, where, line in self.reads()
             if (file := untold.pop(path, None)) is not None
         )
+
+    def _is_untold(self, path: str) -> bool:
+        """Say whether the prompt doesn't name a file, nor (but of one named like an answer) its folder."""
+        if is_answer_like(path):
+            return not self.prompt.tells_of(path)
+        return not self.prompt.mentions(path)
 
     def _is_output(self, path: str) -> bool:
         """Say whether a path may be the agent's output: the image has it not, or the prompt names it."""

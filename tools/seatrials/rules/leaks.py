@@ -411,7 +411,7 @@ def other_grading_data(task: TaskPackage) -> Iterator[Hit]:
     """
     facts = grading(task)
     for path, where, line, file in facts.untold_reads:
-        if not is_answer_like(path) and not facts.prompt.mentions(path):
+        if not is_answer_like(path):
             message = (
                 f"reads `{path}`, which the build creates (line {file.line}) and the prompt doesn't mention"
             )

@@ -18,6 +18,7 @@ _WITH_VALUE: Final = frozenset(
      "--deselect", "--durations", "--html", "--ignore", "--import-mode", "--json-report-file",
      "--junit-xml", "--junitxml", "--log-file", "--maxfail", "--report-log", "--rootdir", "--tb", "--timeout"}
 )  # fmt: skip
+_MOST_RUNS: Final = 100
 _LISTS_ONLY: Final = frozenset({"--co", "--collect-only", "--setup-only", "--setup-plan"})
 
 
@@ -106,7 +107,7 @@ def runs_of(source: bytes) -> tuple[Run, ...]:
             cwd = posixpath.join(cwd, words[1]) if "$" not in words[1] else ""
         elif (run := run_of(words, command.line, cwd)) is not None:
             found.append(run)
-    return tuple(found)
+    return tuple(found[:_MOST_RUNS])
 
 
 _MOVES: Final = frozenset({"cp", "install", "ln", "mv", "rsync", "tar", "git", "patch", "unzip"})

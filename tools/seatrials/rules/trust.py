@@ -4,17 +4,28 @@ import posixpath
 import re
 import sys
 from collections.abc import Iterator
+from itertools import islice
 from typing import Final
 
 from seatrials.parse.pytest import PythonFacts
 from seatrials.parse.shell import parse_shell
-from seatrials.parse.trust import added_folders, clock_compared, equal_files, hosts, imports, loaded, started
+from seatrials.parse.trust import (
+    added_folders,
+    clock_compared,
+    equal_files,
+    hosts,
+    imports,
+    loaded,
+    started,
+    starts_any,
+)
 from seatrials.rules.grading import Grading, grading, is_below
 from seatrials.rules.model import Hit, TaskRule
 from seatrials.rules.script_runs import Run, brings_files, python_path, run_of, runs_of, sourced
-from seatrials.rules.vacuous import scripts_of
 from seatrials.task.package import TaskPackage
 
+_MOST_LOOKED_AT: Final = 200
+_MOST_FOLDERS: Final = 8
 _NOT_AGENTS: Final = (
     "/verifier", "/tests", "/logs/verifier", "/proc", "/sys", "/dev", "/usr", "/bin",
     "/lib", "/etc",
@@ -40,7 +51,7 @@ def agent_code(task: TaskPackage) -> Iterator[Hit]:
     """
     facts = grading(task)
     folders: list[str] = []
-    for _, file in scripts_of(task):
+    for _, file in facts.scripts:
         for path, line in sourced(file.read()):
             if not is_below(path, _NOT_AGENTS) and not path.endswith("/activate"):
                 yield _in_process(file.path, line, f"`source` runs `{path}`")
@@ -77,10 +88,10 @@ def _imported(facts: Grading, found: PythonFacts, given: list[str]) -> Iterator[
     folders = [
         folder for folder in (*added_folders(found), *given) if folder and not is_below(folder, _NOT_AGENTS)
     ]
-    for name, line in imports(found) if folders else ():
+    for name, line in islice(imports(found).items(), _MOST_LOOKED_AT) if folders else ():
         if name in sys.stdlib_module_names or _is_verifiers(facts, name):
             continue
-        for folder in folders:
+        for folder in folders[:_MOST_FOLDERS]:
             if _holds_module(facts, found, folder, name):
                 yield name, line, folder
                 break
@@ -96,11 +107,10 @@ def _is_verifiers(facts: Grading, name: str) -> bool:
 def _holds_module(facts: Grading, found: PythonFacts, folder: str, name: str) -> bool:
     """Say whether a folder is seen to hold a module: in the image, the prompt or the test itself."""
     inside = posixpath.join(folder, name)
-    if f"{inside}.py" in facts.image.files or any(
-        path.startswith(f"{inside}/") for path in facts.image.files
-    ):
+    if f"{inside}.py" in facts.image.files or inside in facts.image_folders:
         return True
-    if folder.casefold() not in facts.prompt.folded and folder.encode() not in found.source:
+    spelled = folder.encode("utf-8", "replace") in found.source
+    if folder.casefold() not in facts.prompt.folded and not spelled:
         return False
     said = facts.prompt.names(f"{name}.py") or f"{name}.py".encode() in found.source
     return said or ("_" in name and facts.prompt.names(name)) or inside.casefold() in facts.prompt.folded
@@ -112,7 +122,7 @@ _GRADER: Final = re.compile(
 )
 
 
-_STARTS_TESTS: Final = re.compile(rb"[\"' ](?:pytest|unittest)[\"' ]")
+_STARTS_TESTS: Final = re.compile(rb"[\"'](?:pytest|unittest)[\"' ]|-m (?:pytest|unittest)")
 
 
 def agents_grader(task: TaskPackage) -> Iterator[Hit]:
@@ -126,7 +136,7 @@ def agents_grader(task: TaskPackage) -> Iterator[Hit]:
     if not facts.image.files:
         return
     seen: set[str] = set()
-    for path, run in _runs(task, facts):
+    for path, run in _runs(facts):
         for target in run.paths():
             if target in seen or is_below(target, _NOT_AGENTS) or not _is_grader(run, target):
                 continue
@@ -136,17 +146,20 @@ def agents_grader(task: TaskPackage) -> Iterator[Hit]:
                 yield Hit(path=path, line=run.line, message=message)
 
 
-def _runs(task: TaskPackage, facts: Grading) -> Iterator[tuple[str, Run]]:
-    for _, file in scripts_of(task):
+def _runs(facts: Grading) -> Iterator[tuple[str, Run]]:
+    for _, file in facts.scripts:
         if not brings_files(file.read()):
             for run in runs_of(file.read()):
                 yield file.path, run
-    named = {posixpath.basename(path) for path in facts.image.files}
-    named = {name for name in named if _GRADER.fullmatch(name.partition(".")[0])}
+    named: list[bytes] | None = None
     for path, found in facts.python:
-        if not _STARTS_TESTS.search(found.source) and not any(
-            name.encode() in found.source for name in named
-        ):
+        if not starts_any(found):
+            continue
+        if named is None:
+            names = {posixpath.basename(path) for path in facts.image.files}
+            graders = (name for name in names if _GRADER.fullmatch(name.partition(".")[0]))
+            named = [name.encode("utf-8", "surrogateescape") for name in islice(graders, _MOST_LOOKED_AT)]
+        if not _STARTS_TESTS.search(found.source) and not any(name in found.source for name in named):
             continue
         for item in started(found) if b"shutil.copy" not in found.source else ():
             begun = run_of(list(item.words), item.line, item.cwd)
@@ -163,7 +176,7 @@ def _is_grader(run: Run, target: str) -> bool:
 _TO_CHANGE: Final = (
     r"(?<!not )(?<!never )\b(?:complet|creat|edit|extend|fix|implement|modify|patch|repair|rewrit|updat|writ)"
     r"(?:e|es|ing|y)?\b(?:(?!\b(?:and|by|for|so|to|until|using|when|with)\b)[^.\n`]){0,40}"
-    r"[`'\"]?(?:/?[\w-]+/)*"
+    r"[`'\"]?(?:/?[\w-]{1,60}/){0,12}"
 )
 _BROKEN: Final = r"[`'\"]?[^.\n]{0,30}\b(?:broken|bugs?|crash|incomplete|syntax error)"
 
@@ -179,21 +192,28 @@ def _is_work(facts: Grading, target: str) -> bool:
     return bool(
         re.search(rf"{_TO_CHANGE}(?:{names})\b", text, re.IGNORECASE)
         or re.search(rf"(?:{names})(?:{_BROKEN})", text, re.IGNORECASE)
-        or re.search(rf"\bbug_file\W+[\w/.-]*(?:{names})", text)
+        or re.search(rf"\bbug_file\W{{1,9}}[\w/.-]{{0,200}}(?:{names})", text)
     )
 
 
 def _in_image(facts: Grading, path: str) -> bool:
-    return path in facts.image.files or any(name.startswith(f"{path}/") for name in facts.image.files)
+    return path in facts.image.files or path in facts.image_folders
 
 
 _RIGHT: Final = re.compile(
-    r"(?:^|[._-])(?:checksums?|expected|golden|md5(?:sums?)?|pristine|reference|sha\d+(?:sums?)?)(?:[._-]|$)",
+    r"(?:^|[._-])(?:checksums?|correct|expected|golden|md5(?:sums?)?|pristine|reference|sha\d+(?:sums?)?)(?:[._-]|$)",
     re.IGNORECASE,
 )
 _BEFORE: Final = re.compile(
     r"(?:^|[._-])(?:backup|bak|baseline|before|orig|original|untouched)(?:[._-]|$)", re.IGNORECASE
 )
+
+
+_SAYS: Final = re.compile(
+    r"(?:^|[._-])(?:checksums?|correct|expected|golden|md5(?:sums?)?|pristine|sha\d+(?:sums?)?)(?:[._-]|$)",
+    re.IGNORECASE,
+)
+"""Names of what can only be there to compare with: it is enough that the verifier reads it."""
 
 
 def changeable_reference(task: TaskPackage) -> Iterator[Hit]:
@@ -206,23 +226,42 @@ def changeable_reference(task: TaskPackage) -> Iterator[Hit]:
     """
     facts = grading(task)
     references = {
-        path for path in facts.image.files if _is_reference(path) and facts.spells(posixpath.basename(path))
+        path
+        for path in islice(filter(_is_reference, facts.image.files), _MOST_LOOKED_AT)
+        if _is_compared(facts, path) and not _is_work(facts, path)
     }
     if not references:
         return
     seen: set[str] = set()
-    for path, first, second, line in _comparisons(task, facts):
+    for path, first, second, line in _comparisons(facts):
         for reference, other in ((first, second), (second, first)):
             if reference not in references - seen or is_below(other, _NOT_AGENTS):
                 continue
-            if _is_kept(reference, other) and not _is_work(facts, reference):
+            if _is_kept(reference, other):
                 seen.add(reference)
                 message = f"compares with `{reference}`, which the agent can rewrite"
                 yield Hit(path=path, line=line, message=message)
+    said = {path for path in references - seen if any(map(_SAYS.search, path.split("/")[-2:]))}
+    for reference, path, line in facts.reads() if said else ():
+        if reference in said:
+            said.discard(reference)
+            message = f"reads `{reference}` to compare with, which the agent can rewrite"
+            yield Hit(path=path, line=line, message=message)
 
 
 def _is_reference(path: str) -> bool:
     return any(_RIGHT.search(part) or _BEFORE.search(part) for part in path.split("/")[-2:])
+
+
+def _is_compared(facts: Grading, path: str) -> bool:
+    """Say whether the verifier spells a reference, and of an original also what it is the original of."""
+    name = posixpath.basename(path)
+    if not facts.spells(name):
+        return False
+    kept = _BEFORE.sub("", name).strip("._-")
+    return any(map(_RIGHT.search, path.split("/")[-2:])) or (
+        bool(kept) and (kept == name or facts.spells(kept))
+    )
 
 
 def _is_kept(reference: str, other: str) -> bool:
@@ -233,14 +272,14 @@ def _is_kept(reference: str, other: str) -> bool:
     return bool(stem) and stem in name
 
 
-def _comparisons(task: TaskPackage, facts: Grading) -> Iterator[tuple[str, str, str, int]]:
+def _comparisons(facts: Grading) -> Iterator[tuple[str, str, str, int]]:
     """Yield the verifier's file, two paths of which the second may be unknown, and the line."""
     for path, found in facts.python:
         for first, second, line in equal_files(found):
             yield path, first, second, line
         for item in started(found):
             yield from ((path, *pair, item.line) for pair in _shell_pairs(list(item.words)))
-    for _, file in scripts_of(task):
+    for _, file in facts.scripts:
         for command in parse_shell(file.read()).commands():
             words = [word.resolve({}) for word in command.words]
             yield from ((file.path, *pair, command.line) for pair in _shell_pairs(words))

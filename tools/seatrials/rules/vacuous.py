@@ -19,24 +19,16 @@ from seatrials.parse.shell import Case as ShellCase
 from seatrials.parse.shell import Test as ShellTest
 from seatrials.parse.shell import parse_shell, walk
 from seatrials.rules.controls import checks_in_shell
-from seatrials.rules.grading import MAX_FILE, grading, is_below, verifier_folders
+from seatrials.rules.grading import grading, is_below
 from seatrials.rules.model import Hit, TaskRule
 from seatrials.rules.script_runs import Run, runs_of
-from seatrials.task.files import TaskFile
 from seatrials.task.package import TaskPackage
 
+_MOST_INPUTS: Final = 1000
 HARNESS: Final = ("/verifier", "/tests")
 _CONFIGS: Final = frozenset({"pytest.ini", ".pytest.ini", "tox.ini", "setup.cfg", "pyproject.toml"})
 _DEFAULT: Final = re.compile(r"test_.*\.py|.*_test\.py")
 _NO_TESTS: Final = re.compile(rb"NO_TESTS_COLLECTED|\bno_tests\b")
-
-
-def scripts_of(task: TaskPackage) -> Iterator[tuple[str, TaskFile]]:
-    """Yield each `test.sh` with its folder, a slash at the end."""
-    for folder in verifier_folders(task):
-        file = task.resolve(f"{folder}test.sh")
-        if file is not None and file.kind == "file" and file.size <= MAX_FILE:
-            yield folder, file
 
 
 def runs_no_test(task: TaskPackage) -> Iterator[Hit]:
@@ -50,28 +42,29 @@ def runs_no_test(task: TaskPackage) -> Iterator[Hit]:
     whose output is missing in place of skipping it, and take exit code 0 alone for a pass.
     """
     facts = dict(grading(task).python)
-    for folder, file in scripts_of(task):
+    for folder, file in grading(task).scripts:
         for run in runs_of(file.read()):
-            yield from _of_run(run, folder, file.path, facts)
+            yield from _of_run(task, run, folder, file.path, facts)
         for line in _five_passes(file.read()):
             message = "takes pytest's exit code 5, no test collected, for a pass"
             yield Hit(path=file.path, line=line, message=message)
-    image = grading(task).image.files
     for path, found in facts.items():
         for line, missing in skips_without_work(found):
-            if not is_below(missing, HARNESS) and missing not in image:
+            if not is_below(missing, HARNESS) and missing not in grading(task).image.files:
                 message = f"a test is skipped, and so does not fail, where `{missing}` is missing"
                 yield Hit(path=path, line=line, message=message)
 
 
-def _of_run(run: Run, folder: str, script: str, facts: dict[str, PythonFacts]) -> Iterator[Hit]:
+def _of_run(
+    task: TaskPackage, run: Run, folder: str, script: str, facts: dict[str, PythonFacts]
+) -> Iterator[Hit]:
     if run.program == "python":
         for path, found in _files(run, folder, facts):
             if runs_nothing(found):
                 message = f"`python` runs `{path}`, which defines tests and calls none"
                 yield Hit(path=script, line=run.line, message=message)
         return
-    if run.program != "pytest" or any(posixpath.basename(path) in _CONFIGS for path in facts):
+    if run.program != "pytest":
         return
     options = dict(run.options)
     for option, value in options.items():
@@ -82,13 +75,15 @@ def _of_run(run: Run, folder: str, script: str, facts: dict[str, PythonFacts]) -
     if not files or options.get("-c", "/dev/null") != "/dev/null" or "-o" in options:
         return
     said = ", ".join(f"`{path}`" for path, _ in files[:3])
+    hit: Hit | None = None
     if not any(collects(found) for _, found in files):
-        yield Hit(path=script, line=run.line, message=f"pytest collects no test from {said}")
+        hit = Hit(path=script, line=run.line, message=f"pytest collects no test from {said}")
     elif selection := _unmatched(run, options, files):
-        yield Hit(path=script, line=run.line, message=f"`{selection}` matches no test of {said}")
+        hit = Hit(path=script, line=run.line, message=f"`{selection}` matches no test of {said}")
     elif all(all_skipped(found) is not None for _, found in files):
-        path, first = files[0]
-        yield Hit(path=path, line=all_skipped(first), message=f"every test of {said} is skipped")
+        hit = Hit(path=files[0][0], line=all_skipped(files[0][1]), message=f"every test of {said} is skipped")
+    if hit is not None and not any(task.resolve(f"{folder}{name}") for name in _CONFIGS):
+        yield hit
 
 
 def _files(run: Run, folder: str, facts: dict[str, PythonFacts]) -> Iterator[tuple[str, PythonFacts]]:
@@ -172,6 +167,9 @@ def only_its_own(task: TaskPackage) -> Iterator[Hit]:
     Fix: work the expected values out of the input, or keep them below `verifier/`.
     """
     facts = grading(task)
+    inputs = facts.image.files
+    if len(inputs) > _MOST_INPUTS or any(facts.spells(posixpath.basename(path)) for path in inputs):
+        return  # an input, which the tests may work the expected values out of
     hits: list[Hit] = []
     for path, found in facts.python:
         if compares_nothing(found):
@@ -183,11 +181,7 @@ def only_its_own(task: TaskPackage) -> Iterator[Hit]:
             return
         what = f"compare `{output}` with itself only" if compared else f"look at the form of `{output}` only"
         hits.append(Hit(path=path, line=line, message=f"the tests {what}"))
-    if (
-        hits
-        and not any(facts.spells(posixpath.basename(path)) for path in facts.image.files)
-        and not checks_in_shell(task)
-    ):
+    if hits and not checks_in_shell(task):
         yield hits[0]
 
 
