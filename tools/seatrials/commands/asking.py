@@ -1,6 +1,7 @@
 """Questions for the person at the terminal, on standard error: standard output may be a file."""
 
 import sys
+from functools import partial
 from typing import TYPE_CHECKING
 
 from seatrials.errors import RefusedError, UsageError
@@ -14,14 +15,18 @@ def somebody() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
-def trust_asker() -> "Ask | None":
-    """Return what asks whether a script of the arena's may run here; None without a terminal."""
-    return _trusts if somebody() else None
+def trust_asker(*, token: bool = True) -> "Ask | None":
+    """Return what asks whether a script of the arena's may run here; None without a terminal.
+
+    `token` says that it gets the person's Hugging Face token where it needs one.
+    """
+    return partial(_trusts, token=token) if somebody() else None
 
 
-def _trusts(offer: "Offer") -> bool:
+def _trusts(offer: "Offer", *, token: bool) -> bool:
+    more = "with your Hugging Face token where a command needs it" if token else "without your token"
     lines = [
-        "A script of the arena's is to run here, with your Hugging Face token where a command needs it:",
+        f"A script of the arena's is to run here, {more}:",
         f"  URL     {offer.url}",
         f"  sha256  {offer.sha256}",
         f"  size    {offer.size} bytes",

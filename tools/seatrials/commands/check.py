@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from seatrials.arena.opinion import SecondOpinion
     from seatrials.report.terminal import Terminal
     from seatrials.rules.run import CheckReport
 
@@ -66,6 +67,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="only tasks with files that changed since this branch\nleft REF, committed or not",
     )
     parser.add_argument(
+        "--arena",
+        action="store_true",
+        help="ask the arena's own check_task.py and validation_gates.py\n"
+        "too, fetched from $ARENA_URL, and show where they differ",
+    )
+    parser.add_argument(
+        "--trust",
+        action="append",
+        default=[],
+        metavar="SHA256",
+        help="with --arena: run exactly the scripts with these hashes,\nunasked; repeatable",
+    )
+    parser.add_argument(
         "--jobs", type=_jobs, default=0, metavar="N", help="processes to use (default: auto, one a processor)"
     )
     parser.add_argument(
@@ -96,33 +110,87 @@ def run(args: argparse.Namespace) -> int:
         cached=not args.no_cache,
         reuse=not args.no_reuse,
     )
+    _sane(args)
     with _progress() as watch:
         report = check(request, watch)
+    second, failure = None, None
+    if args.arena and report.tasks:
+        try:
+            second = _second_opinion(report, args)
+        except SeatrialsError as error:
+            # Our own report is worth showing all the same.
+            failure = error
     format_ = args.format
     if args.output is not None:
-        write(args.output, _rendered(report, args, format_))
+        write(args.output, _rendered(report, args, format_, second=second))
         format_ = "text"
     if isinstance(sys.stdout, TextIOWrapper):
         # A name that the terminal's encoding lacks must not end the report.
         sys.stdout.reconfigure(errors="backslashreplace")
     if format_ == "text" and args.changed is not None and not report.tasks:
         sys.stdout.write(f"no task changed since `{args.changed}`\n")
-    sys.stdout.writelines(_rendered(report, args, format_, terminal_of(sys.stdout)))
+    sys.stdout.writelines(_rendered(report, args, format_, terminal=terminal_of(sys.stdout), second=second))
+    if second is not None and format_ != "json":
+        _show(second, args, beside=format_ != "text")
+    if failure is not None:
+        raise failure
     if report.faulty:
         sys.stdout.flush()
         print("seatrials: rules failed, see KIT102: the report is not complete", file=sys.stderr)
         return SeatrialsError.exit_code
-    return EXIT_FINDINGS if report.fails(args.fail_on) else EXIT_OK
+    failed = report.fails(args.fail_on) or (second is not None and second.fails(args.fail_on))
+    return EXIT_FINDINGS if failed else EXIT_OK
+
+
+def _sane(args: argparse.Namespace) -> None:
+    from seatrials.errors import UsageError
+
+    if args.arena and args.profile != "arena":
+        raise UsageError("`--arena` belongs to the profile `arena`")
+    if args.trust and not args.arena:
+        raise UsageError("`--trust` belongs to `--arena`")
+
+
+def _second_opinion(report: "CheckReport", args: argparse.Namespace) -> "SecondOpinion":
+    from seatrials.arena.opinion import Opinions
+    from seatrials.arena.site import site_of
+    from seatrials.arena.trust import hashes_of
+    from seatrials.commands.asking import trust_asker
+    from seatrials.flows.opinion import second_opinion
+
+    opinions = Opinions(site_of(), ask=trust_asker(token=False), accept=hashes_of(args.trust), say=_say)
+    return second_opinion(report, args.targets, opinions)
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr)
+
+
+def _show(second: "SecondOpinion", args: argparse.Namespace, *, beside: bool) -> None:
+    """Print the arena's opinion, on standard error where the report is for a program."""
+    from seatrials.report.opinion_text import render
+
+    sys.stdout.flush()
+    print(render(second, verbose=args.verbose), end="", file=sys.stderr if beside else sys.stdout)
 
 
 def _rendered(
-    report: "CheckReport", args: argparse.Namespace, format_: str, terminal: "Terminal | None" = None
+    report: "CheckReport",
+    args: argparse.Namespace,
+    format_: str,
+    *,
+    terminal: "Terminal | None" = None,
+    second: "SecondOpinion | None" = None,
 ) -> Iterable[str]:
     match format_:
         case "json":
             from seatrials.report import check_json
 
-            return check_json.render(report)
+            if second is None:
+                return check_json.render(report)
+            from seatrials.report import opinion_text
+
+            return check_json.render(report, arena=opinion_text.data(second))
         case "github":
             from seatrials.report import check_github
 

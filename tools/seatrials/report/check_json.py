@@ -11,14 +11,19 @@ from seatrials.rules.model import TaskReport, Waived
 from seatrials.rules.run import CheckReport
 
 
-def render(report: CheckReport) -> Iterator[str]:
-    """Yield the report as JSON text, piece by piece: memory does not grow with the number of tasks."""
+def render(report: CheckReport, *, arena: dict[str, Any] | None = None) -> Iterator[str]:
+    """Yield the report as JSON text, piece by piece: memory does not grow with the number of tasks.
+
+    `arena` is its second opinion, where it was asked.
+    """
     yield '{\n  "tasks": ['
     for number, task in enumerate(report.tasks):
         yield ",\n    " if number else "\n    "
         yield _text(_task(task), 4)
     yield "\n  ]" if report.tasks else "]"
     yield f',\n  "collection": {_text(_collection(report), 2)}'
+    if arena is not None:
+        yield f',\n  "arena": {_text(arena, 2)}'
     yield f',\n  "summary": {_text(_summary(report), 2)}\n}}\n'
 
 
