@@ -15,6 +15,7 @@ from seatrials.parse.pytest import PythonFacts
 from seatrials.parse.python_tree import DEPTH, Function, Scope, Tree, called
 
 _MOST_CALLS: Final = 8
+_MOST_NAMES: Final = 3
 _LONGEST_COMMAND: Final = 2000
 
 
@@ -103,30 +104,25 @@ def origins(tree: Tree, node: ast.expr, scope: Scope) -> list[str]:
     """Return the paths that a value may come from, also through what a helper's parameter is given."""
     if found := tree.origin(node, scope):
         return [found]
-    paths: list[str] = []
-    name = next((part.id for part in ast.walk(node) if isinstance(part, ast.Name)), "")
-    for at in range(3):
-        del at
+    if not isinstance(scope, Function):
+        return []
+    name = _first_name(node)
+    for _ in range(_MOST_NAMES):
         # `with open(path) as stream: exec(stream.read())`: go from the name to what it is made of.
-        if not isinstance(scope, Function):
-            return []
         if (place := _parameter(scope, name)) is not None:
-            for call, where in tree.calls_of(scope.name)[:_MOST_CALLS]:
-                if (given := _given(call, place, name)) is not None and (path := tree.origin(given, where)):
-                    paths.append(path)
-            return paths
+            calls = tree.calls_of(scope.name)[:_MOST_CALLS]
+            given = [(arg, where) for call, where in calls if (arg := _given(call, place, name)) is not None]
+            return [path for arg, where in given if (path := tree.origin(arg, where))]
         bound = tree.bound[scope].get(name)
         if not bound:
             return []
-        name = next(
-            (
-                part.id
-                for part in ast.walk(bound[0].node)
-                if isinstance(part, ast.Name) and part.id not in _COMMON
-            ),
-            "",
-        )
-    return paths
+        name = _first_name(bound[0].node)
+    return []
+
+
+def _first_name(node: ast.expr) -> str:
+    names = (part.id for part in ast.walk(node) if isinstance(part, ast.Name))
+    return next((name for name in names if name not in _COMMON), "")
 
 
 _COMMON: Final = frozenset({"Path", "codecs", "io", "json", "open", "os", "pathlib", "str"})
