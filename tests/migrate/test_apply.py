@@ -1,8 +1,10 @@
 """Writing: whole or not at all, nothing overwritten, and an end after every interruption."""
 
 import errno
+import os
 import shutil
 import signal
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -84,39 +86,67 @@ def test_in_place_spares_the_top_of_a_repository(make: Make) -> None:
     assert "top of a git repository" in turn_one(TaskPackage(folder), Options(in_place=True)).problem
 
 
-class Killed(BaseException):
-    """Stands for a process that ends here: nothing after it runs, cleaning up neither."""
+CHANGES = frozenset({"open", "os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.symlink", "os.chmod"})
+"""What Python tells before it changes something on disk (of `open`, more than that)."""
 
 
-RENAMES = range(2)
+def _ends_at(number: int, folder: Path, *, swaps: bool) -> bool:
+    """Replace a task in a process of its own that dies before its change of this number; tell whether it did.
+
+    Nothing of it runs afterwards, cleaning up neither.
+    """
+    child = os.fork()
+    if child == 0:
+        try:
+            left = [number]
+
+            def dying(event: str, args: tuple[object, ...]) -> None:
+                # Removals name a file by its folder's descriptor, so their paths are relative.
+                about = [os.fsdecode(one) for one in args[:2] if isinstance(one, str | bytes | os.PathLike)]
+                ours = any(str(folder.parent) in one or not one.startswith("/") for one in about)
+                if event in CHANGES and ours:
+                    left[0] -= 1
+                    if left[0] < 0:
+                        os._exit(9)
+
+            if not swaps:
+                apply._exchange = lambda *_: False  # type: ignore[assignment]
+            sys.addaudithook(dying)
+            outcome = turn_one(TaskPackage(folder), Options(in_place=True))
+            os._exit(0 if outcome.problem == "" else 1)
+        finally:
+            os._exit(2)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    assert code in {0, 9}
+    return code == 9
 
 
-@pytest.mark.parametrize("number", RENAMES)
-def test_killed_between_renames_a_task_is_old_or_new(
-    make: Make, monkeypatch: pytest.MonkeyPatch, number: int
-) -> None:
-    """Whenever the process dies, the next start finds the whole old task or the whole new one."""
-    folder = make()
-    before = tree(folder)
-    rename, calls = Path.rename, []
-
-    def dying(self: Path, target: Path) -> Path:
-        if len(calls) == number:
-            raise Killed
-        calls.append(target)
-        return rename(self, target)
-
-    task = TaskPackage(folder)
-    made = plan(task)
-    with monkeypatch.context() as patch:
-        patch.setattr(Path, "rename", dying)
-        patch.setattr(apply, "_clear", lambda _: None)
-        with pytest.raises(Killed):
-            apply.write(task, result(task, made), folder, over=True)
-    apply.recover(folder.parent)
-    assert tree(folder) == before
-    assert [path.name for path in folder.parent.iterdir()] == ["answer"]
-    assert turn_one(TaskPackage(folder), Options(in_place=True)).problem == ""
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the process that dies is a fork")
+@pytest.mark.parametrize("swaps", [True, False])
+def test_killed_at_any_point_a_task_is_old_or_new(make: Make, tmp_path: Path, *, swaps: bool) -> None:
+    """Before whichever change on disk the process dies, the task is whole, and the next start tidies up."""
+    source = make({"environment/sub/data": "1", ".vscode/settings.json": "{}"}, name="source")
+    before = tree(source)
+    whole = tmp_path / "whole" / "answer"
+    shutil.copytree(source, whole)
+    assert turn_one(TaskPackage(whole), Options(in_place=True)).problem == ""
+    after = tree(whole)
+    states: list[str] = []
+    for number in range(1000):
+        folder = tmp_path / f"at{number}" / "answer"
+        shutil.copytree(source, folder)
+        died = _ends_at(number, folder, swaps=swaps)
+        if swaps and sys.platform == "linux":
+            assert tree(folder) in (before, after)
+        apply.recover(folder.parent)
+        assert tree(folder) in (before, after)
+        states.append("new" if tree(folder) == after else "old")
+        assert [path.name for path in folder.parent.iterdir()] == ["answer"]
+        if not died:
+            break
+    assert states == sorted(states, reverse=True)
+    assert states.count("old") > len(after)
+    assert states.count("new") > len(before)
 
 
 @pytest.mark.parametrize("writing", [True, False])

@@ -1,12 +1,13 @@
-"""Write a planned task: built beside its place, then renamed into it.
+"""Write a planned task: built beside its place, then moved into it.
 
-At any moment a task's folder is the old one, the new one, or (between the two
-renames of a replacement) absent while both lie beside it under names that
-`recover` knows.
+At any moment a task's folder is the old one or the new one. Only where two
+folders can't change places in one step, as they can on Linux, is there a moment
+between two renames: then both lie beside it under names that `recover` knows.
 """
 
 import os
 import shutil
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +22,9 @@ from seatrials.task.package import TaskPackage
 NEW: Final = ".seatrials-new"
 OLD: Final = ".seatrials-old"
 _DEPTH: Final = 4
+_HERE: Final = -100
+_SWAP: Final = 2
+"""AT_FDCWD and RENAME_EXCHANGE of Linux."""
 _IN_MEMORY: Final = 512 * 1024
 """Bytes up to which `TaskFile` keeps what it read."""
 
@@ -50,8 +54,11 @@ def write(task: TaskPackage, files: Mapping[str, TaskFile], target: Path, *, ove
             return
         if target.exists() and target.samefile(task.root):
             _keep_junk(task, new)
-        target.rename(old)
-        new.rename(target)
+        if _exchange(new, target):
+            old = new
+        else:
+            target.rename(old)
+            new.rename(target)
     except BaseException:
         if not os.path.lexists(target) and os.path.lexists(old):
             old.rename(target)
@@ -62,6 +69,18 @@ def write(task: TaskPackage, files: Mapping[str, TaskFile], target: Path, *, ove
     except (KeyboardInterrupt, SystemExit):
         _clear(old)
         raise
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Let two folders change places in one step; False where the system can't."""
+    if sys.platform != "linux":
+        return False
+    import ctypes
+
+    # Python has no call for it. A C library or a file system without it says so.
+    renameat2 = getattr(ctypes.CDLL(None), "renameat2", None)
+    paths = os.fsencode(one), os.fsencode(other)
+    return renameat2 is not None and renameat2(_HERE, paths[0], _HERE, paths[1], _SWAP) == 0
 
 
 def recover(place: Path) -> list[Path]:

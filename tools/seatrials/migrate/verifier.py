@@ -19,6 +19,8 @@ _CHECK: Final = re.compile(
     re.MULTILINE,
 )
 _MAX_CHECKS: Final = 60
+_DEFAULT_RUBRIC: Final = "tests/rubric.toml"
+"""BenchFlow's default of `verifier.judge.rubric_path`."""
 _LOOKED_AT: Final = 512 * 1024
 
 
@@ -75,11 +77,15 @@ def _script(files: Mapping[str, TaskFile]) -> dict[str, Any]:
 
 
 def _judge(judge: Mapping[str, Any], files: Mapping[str, TaskFile]) -> dict[str, Any]:
-    path = str(judge.get("rubric_path", "verifier/rubric.toml"))
-    rubric = path.removeprefix("verifier/")
+    declared = "rubric_path" in judge
+    path = str(judge.get("rubric_path", _DEFAULT_RUBRIC))
+    rubric = path.removeprefix("verifier/" if declared else "tests/")
     if rubric not in files:
         raise Unsupported(
             f"`verifier.judge.rubric_path` is `{path}`; BenchFlow needs the rubric in the verifier's folder"
+            if declared
+            else f"`{path}` is missing, the default of `verifier.judge.rubric_path`, which is not declared;"
+            " a judge needs its rubric"
         )
     kept = {key: judge[key] for key in ("model", "input_dir", "context") if judge.get(key)}
     return {"type": "llm-judge", "rubric": rubric, **kept}
