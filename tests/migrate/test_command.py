@@ -242,3 +242,17 @@ def test_replayed_tasks_are_shown(make: Make, tmp_path: Path, monkeypatch: pytes
     data = json.loads(migrate_json.render(report))
     jsonschema.validate(data, json.loads(SCHEMA.read_text()))
     assert data["replays"][0]["after"] == ["oracle 1: reward 0"]
+
+
+def test_a_terminal_shows_how_far_it_is(
+    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Over many tasks standard error counts them on a terminal, wiped at the end, and is silent elsewhere."""
+    for number in range(60):
+        make(name=f"t{number}")
+    words = ["migrate", tmp_path / "src", "--jobs", "1", "--out"]
+    assert run(capsys, *words, tmp_path / "quiet")[2] == ""
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    err = run(capsys, *words, tmp_path / "watched")[2]
+    assert " of 60 tasks" in err
+    assert err.endswith("\r\033[K")

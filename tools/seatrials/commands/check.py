@@ -3,9 +3,7 @@
 import argparse
 import os
 import sys
-import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -16,9 +14,6 @@ if TYPE_CHECKING:
     from seatrials.rules.run import CheckReport
 
 HELP: Final = "check tasks without running anything"
-
-_PAUSE: Final = 0.1
-_SMALL: Final = 50
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -95,7 +90,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Check, print, and return the exit code."""
-    from seatrials.commands.output import write
+    from seatrials.commands.output import counting, write
     from seatrials.errors import EXIT_FINDINGS, EXIT_OK, SeatrialsError
     from seatrials.flows.check import Request, check
     from seatrials.report.terminal import terminal_of
@@ -111,7 +106,7 @@ def run(args: argparse.Namespace) -> int:
         reuse=not args.no_reuse,
     )
     _sane(args)
-    with _progress() as watch:
+    with counting() as watch:
         report = check(request, watch)
     second, failure = None, None
     if args.arena and report.tasks:
@@ -224,25 +219,3 @@ def _jobs(word: str) -> int:
     if not word.isdecimal() or int(word) < 1:
         raise argparse.ArgumentTypeError(f"`{word}` is neither a number of processes nor `auto`")
     return int(word)
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[int, int], None]]:
-    """Give a function that shows how far the check is, where someone watches a terminal."""
-    shown = 0.0
-
-    def watch(done: int, total: int) -> None:
-        nonlocal shown
-        now = time.monotonic()
-        if total > _SMALL and now - shown > _PAUSE:
-            shown = now
-            print(f"\r{done:,} of {total:,} tasks", end="", file=sys.stderr, flush=True)
-
-    if not sys.stderr.isatty():
-        yield lambda _, __: None
-        return
-    try:
-        yield watch
-    finally:
-        if shown:
-            print("\r\033[K", end="", file=sys.stderr, flush=True)

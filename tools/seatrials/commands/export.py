@@ -28,6 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Export, print the report, and return the exit code."""
     from seatrials.commands.migrate import say_recovered, show
+    from seatrials.commands.output import counting
     from seatrials.flows.migrate import migrate, sources
     from seatrials.migrate.run import Options
     from seatrials.proc import processors
@@ -35,4 +36,6 @@ def run(args: argparse.Namespace) -> int:
     out = None if args.dry_run else args.out
     options = Options(direction="harbor", out=out, force=args.force, diffs=args.dry_run)
     tasks = sources(args.targets, limit=args.limit, seed=args.seed, on_recovered=say_recovered)
-    return show(migrate(tasks, options, jobs=args.jobs or processors()), args)
+    with counting() as watch:
+        report = migrate(tasks, options, jobs=args.jobs or processors(), on_progress=watch)
+    return show(report, args)

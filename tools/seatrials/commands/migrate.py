@@ -55,6 +55,7 @@ def add_common(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Migrate, print the report, and return the exit code."""
+    from seatrials.commands.output import counting, observing
     from seatrials.flows.migrate import migrate, replayed, sources
     from seatrials.migrate.model import Fill
     from seatrials.migrate.run import Options
@@ -80,19 +81,21 @@ def run(args: argparse.Namespace) -> int:
     tasks = sources(args.targets, limit=args.limit, seed=args.seed, on_recovered=say_recovered)
 
     def turn_them() -> "MigrationReport":
-        return migrate(
-            tasks,
-            options,
-            jobs=args.jobs or processors(),
-            team_name=args.team_name,
-            on_recovered=say_recovered,
-        )
+        with counting() as watch:
+            return migrate(
+                tasks,
+                options,
+                jobs=args.jobs or processors(),
+                team_name=args.team_name,
+                on_progress=watch,
+                on_recovered=say_recovered,
+            )
 
     if args.replay:
         from seatrials.replay.runner import ReplayOptions
-        from seatrials.report.replay_progress import Lines
 
-        report = replayed(tasks, turn_them, ReplayOptions(), Lines(sys.stderr))
+        with observing() as observer:
+            report = replayed(tasks, turn_them, ReplayOptions(), observer)
     else:
         report = turn_them()
     return show(report, args)

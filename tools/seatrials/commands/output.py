@@ -1,17 +1,21 @@
-"""What commands share of showing: a report in a file, and a replay's progress."""
+"""What commands share of showing: a report in a file, and the progress of what takes long."""
 
 import os
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from seatrials.errors import UsageError
 
 if TYPE_CHECKING:
     from seatrials.replay.runner import Observer
+
+_PAUSE: Final = 0.1
+_SMALL: Final = 50
 
 
 def write(path: Path, pieces: Iterable[str]) -> None:
@@ -56,3 +60,25 @@ def observing() -> Iterator["Observer"]:
         yield live
     finally:
         live.close()
+
+
+@contextmanager
+def counting() -> Iterator[Callable[[int, int], None]]:
+    """Give a function that shows how many of all tasks are done, where someone watches a terminal."""
+    shown = 0.0
+
+    def watch(done: int, total: int) -> None:
+        nonlocal shown
+        now = time.monotonic()
+        if total > _SMALL and now - shown > _PAUSE:
+            shown = now
+            print(f"\r{done:,} of {total:,} tasks", end="", file=sys.stderr, flush=True)
+
+    if not sys.stderr.isatty():
+        yield lambda _, __: None
+        return
+    try:
+        yield watch
+    finally:
+        if shown:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)

@@ -49,12 +49,13 @@ def migrate(
     *,
     jobs: int,
     team_name: str = "",
-    on_task: Callable[[Outcome], None] = lambda _: None,
+    on_progress: Callable[[int, int], None] = lambda _, __: None,
     on_recovered: Callable[[Path], None] = lambda _: None,
 ) -> MigrationReport:
     """Turn tasks; raises UsageError where that would overwrite what nobody could get back.
 
-    What an interrupted run left in the folder written to is put right first, as in `sources`.
+    `on_progress` is told how many tasks are done, of how many. What an interrupted run left in the
+    folder written to is put right first, as in `sources`.
     """
     if options.in_place and not options.force:
         _refuse_unclean(tasks)
@@ -67,7 +68,14 @@ def migrate(
         for folder in recover(options.out / "tasks"):
             if folder.exists():
                 on_recovered(folder)
-    report = turn(tasks, options, jobs=jobs, on_task=on_task)
+    done = 0
+
+    def count(_: Outcome) -> None:
+        nonlocal done
+        done += 1
+        on_progress(done, len(tasks))
+
+    report = turn(tasks, options, jobs=jobs, on_task=count)
     if manifest is not None and any(not task.problem for task in report.tasks):
         manifest.parent.mkdir(parents=True, exist_ok=True)
         part = manifest.with_name(f".{manifest.name}.part")

@@ -64,7 +64,7 @@ class Live:
 
     def planned(self, _tasks: Sequence[str], trials: int, _reused: int, /) -> None:
         """Begin the table."""
-        self._left = trials
+        self._left, self._done = trials, 0
         self._draw()
 
     def building(self, task: str) -> None:
