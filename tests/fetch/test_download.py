@@ -4,13 +4,14 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 from hub import Fault, Hub
 
 from seatrials.errors import CannotJudgeError, NoIdentityError, RefusedError
-from seatrials.fetch.download import Progress, download
+from seatrials.fetch.download import WORKERS, Progress, download
 from seatrials.fetch.listing import Snapshot, address_of, snapshot_of
 from seatrials.hub_client import connect
 
@@ -53,6 +54,15 @@ def test_download_is_plain_files_by_commit(hub: Hub, tmp_path: Path) -> None:
     assert not (tmp_path / REPO / f"{repo.head}.partial").exists()
     assert progress[-1].files == progress[-1].of_files == 3
     assert progress[-1].bytes == progress[-1].of_bytes > 10_000_000
+
+
+def test_download_leaves_no_thread_behind(hub: Hub, tmp_path: Path) -> None:
+    """However many files there are, no thread of the client's stays for each of them."""
+    hub.seed(REPO, {f"envs/x/{number}.txt": b"%d" % number for number in range(40)})
+    before = threading.active_count()
+    brought(seen(), tmp_path, "envs/x")
+    # The server's own threads for open connections are as many as the download's workers at most.
+    assert threading.active_count() - before <= 2 * WORKERS
 
 
 def test_what_is_there_is_not_downloaded_again(hub: Hub, tmp_path: Path) -> None:
@@ -132,6 +142,7 @@ def test_interrupted_download_goes_on(hub: Hub, tmp_path: Path) -> None:
 
 CALL = """
 import sys
+import threading
 from pathlib import Path
 from seatrials.fetch.download import download
 from seatrials.fetch.listing import address_of, snapshot_of

@@ -118,10 +118,11 @@ def _fetch(
         _clear_foreign(partial, unit, files)
     todo = [file for files in units.values() for file in files.values() if not _is_good(partial, file)]
     meter = _Meter(files=len(todo), size=sum(file.size for file in todo), watch=watch)
+    bar = _bar(meter)
     pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="fetch")
     try:
         with explained(snapshot.repo, again=AGAIN, reading=True):
-            jobs = [pool.submit(_bring, api, snapshot, file, partial, meter) for file in todo]
+            jobs = [pool.submit(_bring, api, snapshot, file, partial, bar) for file in todo]
             for job in as_completed(jobs):
                 job.result()
                 meter.file_done()
@@ -130,7 +131,7 @@ def _fetch(
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _bring(api: "HfApi", snapshot: Snapshot, file: RemoteFile, partial: Path, meter: "_Meter") -> None:
+def _bring(api: "HfApi", snapshot: Snapshot, file: RemoteFile, partial: Path, bar: Any) -> None:
     """Download one file, and once more where it comes out otherwise than listed."""
     for again in (False, True):
         api.hf_hub_download(
@@ -140,7 +141,7 @@ def _bring(api: "HfApi", snapshot: Snapshot, file: RemoteFile, partial: Path, me
             revision=snapshot.commit,
             local_dir=partial,
             force_download=again,
-            tqdm_class=_bar(meter),
+            tqdm_class=bar,
         )
         if _is_good(partial, file):
             return
@@ -192,6 +193,9 @@ def _bar(meter: _Meter) -> Any:
     plain: Any = getattr(utils, "tqdm")  # noqa: B009 - mypy takes it for private
 
     class Bar(plain):  # type: ignore[misc]
+        # Else every class of bars has a thread of its own that looks after them, to the end of the process.
+        monitor_interval = 0
+
         def __init__(self, *args: Any, **options: Any) -> None:
             super().__init__(*args, **{**options, "disable": True})
 
