@@ -54,8 +54,14 @@ def row_of(
     collection: Collection,
     findings: Sequence[str],
     replayed: Replayed = NOT_REPLAYED,
+    *,
+    published: str | None = None,
 ) -> TaskRow:
-    """Return the row of a task; `findings` are the codes found about it, in order."""
+    """Return the row of a task; `findings` are the codes found about it, in order.
+
+    `published` is the content hash of what is published of it, where that may
+    be another: a link becomes the file that it points to.
+    """
     native = task.native
     metadata = native.table("metadata")
     tier = _text(metadata.get("difficulty"))
@@ -82,7 +88,7 @@ def row_of(
         cpus=native.number("sandbox", "cpus"),
         memory_mb=native.number("sandbox", "memory_mb"),
         format=task.format,
-        content_hash=task.content_hash,
+        content_hash=published if published is not None else task.content_hash,
         findings=tuple(findings),
         replay_verdict=replayed.verdict,
         oracle_runs=replayed.oracle_runs,

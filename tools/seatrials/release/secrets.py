@@ -75,7 +75,7 @@ SHAPES: Final = (
            _START + rb"github_pat_[A-Za-z0-9]{22}_[A-Za-z0-9]{59}"),
     # docs.gitlab.com/security/tokens, table of prefixes
     _shape("gitlab", "a GitLab token", (b"gl",),
-           _START + rb"gl(?:pat|dt|rt|rtr|ptt|oas|ft|soat|imt|agent|ffct|cbt)-[\w.-]{20,}"),
+           rb"gl(?<![A-Za-z0-9]gl)(?:pat|dt|rt|rtr|ptt|oas|ft|soat|imt|agent|ffct|cbt)-[\w.-]{20,}"),
     # docs.slack.dev/authentication/tokens
     _shape("slack", "a Slack token", (b"xox", b"xapp-"),
            _START + rb"(?:xox[abeoprs](?:\.xox[bp])?-\d[\w-]{16,}|xapp-\d-[A-Z0-9]+-\d+-[a-z0-9]{32,})"),
@@ -97,9 +97,9 @@ their makers' own, as far as those say them; `detectors` adds those of other mak
 
 KINDS: Final = tuple(dict.fromkeys((*(shape.kind for shape in SHAPES), TOKEN, HOME, MACHINE)))
 
-_MAIL: Final = re.compile(
-    rb"(?<![\w.+-])[A-Za-z0-9][\w.+-]{0,63}@(?:[A-Za-z0-9-]{1,63}\.)+[A-Za-z]{2,24}(?![\w-])"
-)
+_OWNER: Final = re.compile(rb"(?<![\w.+-])[A-Za-z0-9][\w.+-]{0,63}\Z")
+_OWNER_SIZE: Final = 65
+_HOST: Final = re.compile(rb"(?:[A-Za-z0-9-]{1,63}\.)+[A-Za-z]{2,24}(?![\w-])")
 _NOBODY: Final = re.compile(
     r"@(?:.*\.)?(?:example(?:\.\w+)?|test|invalid|localhost|local)$|noreply", re.IGNORECASE
 )
@@ -355,12 +355,18 @@ def _made_up(value: bytes) -> bool:
 
 
 def _mails(data: Data) -> Iterator[str]:
-    if data.find(b"@") < 0 or _binary(data):
+    position = data.find(b"@")
+    if position < 0 or _binary(data):
         return
-    for match in _MAIL.finditer(data):
-        mail = match.group().decode("ascii", "replace")
-        if not _NOBODY.search(mail):
-            yield mail
+    while position >= 0:
+        # Only around each @: tried at every word, one pattern would take longer than all the others.
+        owner = _OWNER.search(data[max(position - _OWNER_SIZE, 0) : position])
+        host = _HOST.match(data, position + 1) if owner is not None else None
+        if owner is not None and host is not None:
+            mail = (owner.group() + b"@" + host.group()).decode("ascii", "replace")
+            if not _NOBODY.search(mail):
+                yield mail
+        position = data.find(b"@", position + 1)
 
 
 def _binary(data: Data) -> bool:

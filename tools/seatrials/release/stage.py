@@ -1,27 +1,32 @@
 """Write the data set into a folder, whole or not at all."""
 
-import shutil
+import errno
+import hashlib
+import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Final
 
 import yaml
 
 from seatrials.errors import RefusedError, UsageError
+from seatrials.release import pictures, tables
 from seatrials.release.card import CardOptions, render_card
+from seatrials.release.detectors import get_ready
 from seatrials.release.harbor import registry
 from seatrials.release.layout import CARD, Layout
 from seatrials.release.limits import check_limits
-from seatrials.release.pictures import charts, write_charts
 from seatrials.release.replays import NOT_REPLAYED, Replayed
 from seatrials.release.rows import TaskRow, row_of
 from seatrials.release.secrets import Allowance, Known, Scan, SecretsFoundError, allowances, known_here, scan
-from seatrials.release.tables import write_replays, write_summary, write_tasks
 from seatrials.task.collection import Collection
-from seatrials.task.files import TaskFile
+from seatrials.task.files import TaskFile, hash_of_blobs
 from seatrials.task.package import TaskPackage
+
+_CHUNK: Final = 256 * 1024
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,19 +83,28 @@ def staging(plan: Plan, *, beside: Path | None = None) -> Iterator[Staged]:
     something can't be published or passes a limit of the Hub.
     """
     allowed = allowances(plan.collection.root)
+    get_ready()
     prefix, where = (f".{beside.name}-", beside.parent) if beside is not None else ("seatrials-", None)
     with tempfile.TemporaryDirectory(prefix=prefix, dir=where) as scratch:
         root = Path(scratch) / "staged"
         rows = _write(plan, root)
         sizes = {
-            path.relative_to(root).as_posix(): path.stat().st_size
-            for path in root.rglob("*")
-            if path.is_file()
+            entry.path.removeprefix(f"{root}/"): entry.stat(follow_symlinks=False).st_size
+            for entry in _entries(str(root))
         }
         check_limits(sizes)
         files = tuple(sorted(sizes))
         found = _scan(plan, root, files, allowed)
         yield Staged(root=root, files=files, rows=rows, scan=found)
+
+
+def _entries(folder: str) -> Iterator[os.DirEntry[str]]:
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                yield from _entries(entry.path)
+            else:
+                yield entry
 
 
 def _scan(plan: Plan, root: Path, files: Sequence[str], allowed: Sequence[Allowance]) -> Scan:
@@ -113,43 +127,91 @@ def _write(plan: Plan, root: Path) -> tuple[TaskRow, ...]:
             raise RefusedError(
                 f"`{task.label}` is no Harbor task; `seatrials export` writes it as one for `--layout harbor`"
             )
-        copy_task(task, folder)
-        # What is published is what is hashed: the row is read off the copy.
+        published = copy_task(task, folder)
         replayed = (plan.replays or {}).get(task.name, NOT_REPLAYED)
-        rows.append(row_of(TaskPackage(folder), plan.collection, plan.findings.get(task.name, ()), replayed))
-    write_tasks(rows, root / layout.table("tasks"))
+        found = plan.findings.get(task.name, ())
+        rows.append(row_of(task, plan.collection, found, replayed, published=published))
+        task.forget()
+    tables.write_tasks(rows, root / layout.table("tasks"))
     trials = [row for task in plan.tasks for row in (plan.replays or {}).get(task.name, NOT_REPLAYED).rows]
     if trials:
-        write_replays(trials, root / layout.table("replays"))
+        tables.write_replays(trials, root / layout.table("replays"))
     if layout.harbor:
         name = layout.name or plan.collection.team or plan.collection.root.resolve().name
         text = registry(name, plan.card.title, rows, folder=layout.tasks)
         (root / layout.registry).write_text(text, encoding="utf-8")
-        write_summary(rows, layout.tasks, root / layout.summary)
+        tables.write_summary(rows, layout.tasks, root / layout.summary)
     manifest = _manifest(plan.collection, harbor=layout.harbor)
     if manifest is not None:
         (root / layout.manifest).write_text(manifest, encoding="utf-8")
-    pictures = charts(rows)
-    write_charts(pictures, root / layout.pictures)
-    card = render_card(plan.card, layout, rows, trials=len(trials), replays=plan.replays, pictures=pictures)
+    charts = pictures.charts(rows)
+    pictures.write_charts(charts, root / layout.pictures)
+    card = render_card(plan.card, layout, rows, trials=len(trials), replays=plan.replays, pictures=charts)
     (root / CARD).write_text(card, encoding="utf-8")
     return tuple(rows)
 
 
-def copy_task(task: TaskPackage, folder: Path) -> None:
-    """Copy what is published of a task: its files with their run bits, without junk.
+def copy_task(task: TaskPackage, folder: Path) -> str:
+    """Copy what is published of a task, and return its content hash, taken of the bytes written.
 
-    A link inside the task becomes the file that it points to, since the Hub
-    keeps no links; one that leads elsewhere raises RefusedError.
+    These are its files with their run bits, without junk. A link inside the
+    task becomes the file that it points to, since the Hub keeps no links; one
+    that leads elsewhere raises RefusedError, and so does what can't be read.
     """
+    made: set[str] = set()
+    blobs: dict[str, str] = {}
     for path, file in task.files.items():
         source = task.resolve(path)
         if source is None:
             raise RefusedError(f"`{task.label}/{path}` can't be published: {_why(file)}")
-        target = folder / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(source.location, target, follow_symlinks=False)
-        target.chmod(0o755 if source.executable else 0o644)
+        parent = path.rpartition("/")[0]
+        if parent not in made:
+            (folder / parent).mkdir(parents=True, exist_ok=True)
+            made.add(parent)
+        try:
+            blobs[path] = _copy(source, f"{folder}/{path}")
+        except OSError as error:
+            raise RefusedError(f"`{task.label}/{path}` can't be published: {error.strerror}") from error
+    return hash_of_blobs(blobs)
+
+
+def _copy(source: TaskFile, target: str) -> str:
+    """Copy a file that is no link, and return its git blob id."""
+    mode = 0o755 if source.executable else 0o644
+    new = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+    try:
+        os.fchmod(new, mode)  # whatever the umask says
+        if source.size > _CHUNK:
+            return _copy_large(source, new)
+        data = source.read()  # the bytes that the task's hash and its row are taken of, too
+        if source.unreadable:
+            raise PermissionError(errno.EACCES, "it can't be read")
+        _write_all(new, data)
+        return source.blob_id
+    finally:
+        os.close(new)
+
+
+def _copy_large(source: TaskFile, new: int) -> str:
+    digest = hashlib.sha1(b"blob %d\0" % source.size, usedforsecurity=False)
+    left = source.size
+    old = os.open(source.place, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        while data := os.read(old, _CHUNK):
+            digest.update(data)
+            _write_all(new, data)
+            left -= len(data)
+    finally:
+        os.close(old)
+    if left:
+        raise OSError(errno.EAGAIN, "it was written to meanwhile")
+    return digest.hexdigest()
+
+
+def _write_all(new: int, data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(new, rest) :]
 
 
 def _why(file: TaskFile) -> str:
