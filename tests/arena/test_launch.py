@@ -341,6 +341,36 @@ def test_interrupted_submission_is_finished_at_its_commit(
     ]  # fmt: skip
 
 
+def test_rate_limit_does_not_end_an_interrupted_submission(
+    server: ArenaState, arena: Arena, hub: Hub, tmp_path: Path
+) -> None:
+    """A 429 in between is no answer to the collection: the pinned commit is still sent afterwards."""
+    file = request_at(tmp_path)
+    server.faults.append(Fault("POST", "/api/environments", lost=True, after=True))
+    with pytest.raises(ArenaUnavailableError):
+        arena.submit(file)
+    pinned = kept(tmp_path, "environment.json.pinned.json")["revision"]
+    repo = hub.repos["ada/tasks-of-the-sea"]
+    repo.add({**repo.files, "envs/sum-column/environment/data.csv": b"amount\n5\n"})
+    server.faults.append(Fault("POST", "/api/validate", 429, body={"detail": "slow down"}))
+    with pytest.raises(ArenaRefusedError):
+        arena.submit(file)
+    assert arena.submit(file).commit == pinned
+
+
+def test_receipt_that_cant_be_written_does_not_hide_the_id(
+    server: ArenaState, arena: Arena, environment: str, run_file: Path
+) -> None:
+    """A full disk or the like after the fact: the line still names what was made."""
+    (run_file.parent / "run-receipt.json").mkdir()
+    with pytest.raises(UsageError, match="started as `run-0001`"):
+        launch(arena, CHALLENGE, environment, run_file)
+    (run_file.parent / "environment-receipt.json").unlink()
+    (run_file.parent / "environment-receipt.json").mkdir()
+    with pytest.raises(UsageError, match=f"submitted as `{environment}`"):
+        arena.submit(run_file.parent / "environment.json")
+
+
 def test_refused_submission_pins_nothing(server: ArenaState, arena: Arena, hub: Hub, tmp_path: Path) -> None:
     """A definite no leaves no pinned request to be sent again."""
     server.faults.append(Fault("POST", "/api/environments", 409, body={"detail": "closed"}))

@@ -121,6 +121,20 @@ def test_what_a_person_wrote_stays(tmp_path: Path) -> None:
     assert [entry.name for entry in tmp_path.iterdir()] == ["run.json"]
 
 
+def test_file_that_comes_to_be_meanwhile_is_not_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two commands that make the same run.json at once: one of them stops, and the first id stays."""
+    path = tmp_path / "run.json"
+    keep(path, RunRequest(request_id="the-first-one"))
+    monkeypatch.setattr(Path, "exists", lambda self, **_: False)
+    with pytest.raises(UsageError, match="meanwhile"):
+        keep(path, RunRequest(request_id="the-second-one"))
+    monkeypatch.undo()
+    assert read(path, RunRequest).request_id == "the-first-one"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["run.json"]
+
+
 def test_new_request_ids_differ() -> None:
     """A made request id is its prefix and something nobody has, and is good."""
     ids = {new_request_id("a" * 200) for _ in range(50)}

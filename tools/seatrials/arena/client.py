@@ -82,6 +82,7 @@ COMMANDS: Final[Mapping[str, Command]] = {
 }
 """The client's commands as the arena's guide has them. Which need an identity: its section "Access"."""
 
+_TOO_MANY: Final = 429
 _PROXIES: Final = ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy", "NO_PROXY", "no_proxy")
 _CERTIFICATES: Final = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 
@@ -219,6 +220,7 @@ class Arena:
         The answer is kept beside it as ``validation.json``, an unfavourable one too.
         """
         read(file, EnvironmentRequest)
+        kept.check_folder(file.absolute().parent)
         answer = self._call_with(file, "validate", judged="valid")
         kept.write(file.with_name(VALIDATION), kept.as_json(answer.data))
         return Validation.of(answer)
@@ -233,6 +235,7 @@ class Arena:
         request again, not what a branch has become meanwhile.
         """
         request = read(file, EnvironmentRequest)
+        kept.check_folder(file.absolute().parent)
         pinned = pinned_path(file)
         sent_file = file
         if not request.pinned and (commit := _unfinished(file, request)) is not None:
@@ -242,9 +245,10 @@ class Arena:
             )
         try:
             answer = self._call_with(sent_file, "submit")
-        except ArenaRefusedError:
-            # A definite no leaves nothing to be repeated.
-            pinned.unlink(missing_ok=True)
+        except ArenaRefusedError as error:
+            # A no to this collection leaves nothing to be repeated; a rate limit is none.
+            if error.status != _TOO_MANY:
+                pinned.unlink(missing_ok=True)
             raise
         finally:
             if sent_file.name.endswith(PINNED):
@@ -255,7 +259,10 @@ class Arena:
         if request.pinned and not file.name.endswith(PINNED) and not pinned.exists():
             # It pins itself, should the client have seen no need to.
             kept.write(pinned, kept.as_json(request.as_data()))
-        kept.write(file.with_name(RECEIPT), kept.as_json(answer.data))
+        try:
+            kept.write(file.with_name(RECEIPT), kept.as_json(answer.data))
+        except UsageError as error:
+            raise UsageError(f"submitted as `{sent.environment_id}`, but {error}") from None
         return sent
 
     def preflight(self, challenge: str, environment_id: str) -> Preflight:

@@ -9,10 +9,11 @@ from typing import Any
 from seatrials.errors import UsageError
 
 
-def write(path: Path, data: bytes, *, private: bool = False) -> None:
+def write(path: Path, data: bytes, *, private: bool = False, new: bool = False) -> None:
     """Write a file under a temporary name and move it into place; with `private` for its owner alone.
 
-    Raises UsageError where the file can't be written.
+    Raises UsageError where the file can't be written; with `new`, also where
+    one is there, even if it came to be this very moment.
     """
     temporary: Path | None = None
     try:
@@ -26,13 +27,24 @@ def write(path: Path, data: bytes, *, private: bool = False) -> None:
             mask = os.umask(0)
             os.umask(mask)
             temporary.chmod(0o666 & ~mask)
-        temporary.replace(path)
-        temporary = None
+        if new:
+            path.hardlink_to(temporary)
+        else:
+            temporary.replace(path)
+            temporary = None
+    except FileExistsError:
+        raise UsageError(f"`{path}` has come to be meanwhile; run the same command again") from None
     except OSError as error:
         raise UsageError(f"`{path}` can't be written: {error.strerror}") from None
     finally:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
+
+
+def check_folder(folder: Path) -> None:
+    """Raise UsageError where a folder takes no file, before something is done that is to be kept."""
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise UsageError(f"`{folder}` must be a folder to write to: answers are kept there")
 
 
 def as_json(data: Any) -> bytes:

@@ -86,6 +86,7 @@ def launch(
     the same file is safe later.
     """
     request = read(file, RunRequest)
+    kept.check_folder(file.absolute().parent)
     check_receipt(file, challenge, environment_id)
 
     def look() -> Done | None:
@@ -103,7 +104,10 @@ def launch(
 def adopt(done: Done, challenge: str, environment_id: str, file: Path) -> Done:
     """Keep a run's record as the receipt; UsageError where it is of another collection or challenge."""
     _same_run(done.record, file, challenge, environment_id)
-    kept.write(file.with_name(RECEIPT), kept.as_json(done.record))
+    try:
+        kept.write(file.with_name(RECEIPT), kept.as_json(done.record))
+    except UsageError as error:
+        raise UsageError(f"the run is started as `{done.run_id}`, but {error}") from None
     return done
 
 

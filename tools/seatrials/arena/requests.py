@@ -204,7 +204,8 @@ def keep(path: Path, request: _Request, *, replace: bool = False) -> bool:
     A file that says the same stays as it is. One that says something else is
     a person's: UsageError names the keys, unless `replace`.
     """
-    if path.exists() and not replace:
+    there_already = path.exists()
+    if there_already and not replace:
         there = read(path, type(request)).as_data()
         wanted = request.as_data()
         other = sorted(key for key in there | wanted if there.get(key) != wanted.get(key))
@@ -214,7 +215,7 @@ def keep(path: Path, request: _Request, *, replace: bool = False) -> bool:
                 " another with `--file`, or replace it with `--force`"
             )
         return False
-    kept.write(path, kept.as_json(request.as_data()))
+    kept.write(path, kept.as_json(request.as_data()), new=not there_already)
     return True
 
 

@@ -62,4 +62,7 @@ def agreed(question: str) -> bool:
 def answer(prompt: str) -> str:
     """Return the line that a person types, without spaces around it; empty at the end of input."""
     print(prompt, end="", file=sys.stderr, flush=True)
-    return sys.stdin.readline().strip()
+    try:
+        return sys.stdin.readline().strip()
+    except UnicodeDecodeError:
+        return ""
