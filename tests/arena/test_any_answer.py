@@ -38,10 +38,13 @@ ACTIONS = (
     ("board", "post", "--body", "hi", "--confirm", "post", "--force"),
 )
 KEYS = st.sampled_from(
-    ("allowed", "checks", "valid", "quality_gates", "static", "summary", "findings", "task_identity", "name", "ok",
-     "detail", "error", "status", "state", "stage", "reason", "run_id", "id", "environment_id", "request_key",
-     "existing", "launched", "runs", "messages", "challenges", "health", "recipe", "body", "eligible_tasks",
-     "max_compute_usd", "retry_after", "errors", "warnings")
+    (
+        "allowed", "checks", "valid", "quality_gates", "static", "summary", "findings", "task_identity",
+        "name", "ok", "detail", "error", "status", "state", "stage", "reason", "run_id", "id",
+        "environment_id",
+        "request_key", "existing", "launched", "runs", "messages", "challenges", "health", "recipe", "body",
+        "eligible_tasks", "max_compute_usd", "retry_after", "errors", "warnings",
+    )
 )  # fmt: skip
 WORDS = st.sampled_from(
     ("scored", "failed", "open", "env-1", "run-1", "c-1", True, False, None, 1.5, 404, "429", "a" * 40, -1)

@@ -9,7 +9,8 @@ from arena.server import CHALLENGE, ArenaState, Fault
 from hub import TOKEN, Hub
 
 from seatrials.arena import requests
-from seatrials.arena.client import COMMANDS, Arena, environment_of, pinned_path
+from seatrials.arena.calls import COMMANDS
+from seatrials.arena.client import Arena, environment_of, pinned_path
 from seatrials.arena.refusals import ArenaRefusedError, ArenaUnavailableError
 from seatrials.arena.site import Site, site_of
 from seatrials.errors import NoIdentityError, RefusedError, UsageError

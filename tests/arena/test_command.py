@@ -558,7 +558,7 @@ def test_answer_refers_to_a_message(call: Call, server: ArenaState, at_work: Pat
         (Fault("GET", "/api/arena/budget", 410, body={"detail": "no"}), 1),
         (Fault("GET", "/api/arena/budget", 422, body={"detail": [{"loc": ["body", "x"], "msg": "bad"}]}), 1),
         (Fault("GET", "/api/arena/budget", 429, body={"detail": "no"}), 1),
-        (Fault("GET", "/api/arena/budget", 401, body={"detail": "no"}), 4),
+        (Fault("GET", "/api/arena/budget", 401, body={"detail": "no"}), 1),
         (Fault("GET", "/api/arena/budget", 500, body={"detail": "no"}), 5),
         (Fault("GET", "/api/arena/budget", 502, times=LATER), 5),
         (Fault("GET", "/api/arena/budget", 503, body={"detail": "no"}, times=LATER), 5),

@@ -126,6 +126,16 @@ def test_answer_that_forbids_a_repeat_is_obeyed(
     assert posts(server) == 1
 
 
+@pytest.mark.parametrize(("launched", "word"), [(False, "nothing was started"), (True, "was started")])
+def test_what_the_answer_says_of_the_launch_is_told(
+    launched: bool, word: str, server: ArenaState, arena: Arena, environment: str, run_file: Path
+) -> None:
+    """Where an error answer knows whether a run was started, the line says so."""
+    server.faults.append(Fault("POST", RUNS, 500, body={**UNKNOWN, "launched": launched}, times=LATER))
+    with pytest.raises(ArenaUnavailableError, match=word):
+        launch(arena, CHALLENGE, environment, run_file, look_first=False)
+
+
 def test_503_that_stays_stops_the_launch(
     server: ArenaState, arena: Arena, environment: str, run_file: Path
 ) -> None:

@@ -24,13 +24,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from seatrials import proc
 from seatrials.arena import kept
 from seatrials.arena.answer import Answer, command_of, parsed, words_of
+from seatrials.arena.calls import COMMANDS
 from seatrials.arena.identity import hide, token_of
 from seatrials.arena.refusals import ArenaRefusedError, ArenaUnavailableError, again, duration, refusal
 from seatrials.arena.requests import AgentRequest, EnvironmentRequest, MessageRequest, name, read, read_json
@@ -48,39 +48,6 @@ VALIDATION: Final = "validation.json"
 WAIT: Final = 120.0
 """Seconds that one call waits in all on a `Retry-After`; a longer one is told, not waited for."""
 
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Command:
-    """A command of the client: whether it needs an identity, and the seconds it may take.
-
-    The client itself sends a request up to four times with 7 s of pauses, and
-    validation reads a whole collection.
-    """
-
-    identity: bool
-    seconds: float = 120.0
-
-
-COMMANDS: Final[Mapping[str, Command]] = {
-    "whoami": Command(identity=True),
-    "register-agent": Command(identity=True),
-    "challenges": Command(identity=False),
-    "benchmarks": Command(identity=False),
-    "discover": Command(identity=False),
-    "budget": Command(identity=False),
-    "environments list": Command(identity=False),
-    "validate": Command(identity=True, seconds=900.0),
-    "submit": Command(identity=True, seconds=900.0),
-    "run": Command(identity=True, seconds=600.0),
-    "runs": Command(identity=False),
-    "result collect": Command(identity=True, seconds=600.0),
-    "leaderboard": Command(identity=False),
-    "gates plan": Command(identity=True, seconds=600.0),
-    "gates get": Command(identity=False),
-    "board list": Command(identity=False),
-    "board post": Command(identity=True),
-}
-"""The client's commands as the arena's guide has them. Which need an identity: its section "Access"."""
 
 _TOO_MANY: Final = 429
 _PROXIES: Final = ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy", "NO_PROXY", "no_proxy")

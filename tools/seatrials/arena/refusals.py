@@ -3,6 +3,7 @@
 from typing import Final
 
 from seatrials.arena.answer import Answer
+from seatrials.arena.calls import COMMANDS
 from seatrials.errors import (
     CannotJudgeError,
     NoIdentityError,
@@ -18,9 +19,6 @@ _NO_TOKEN: Final = 4
 _SERVER: Final = 500
 _TOO_MANY: Final = 429
 _BUSY: Final = 503
-
-WRITES: Final = frozenset({"register-agent", "submit", "run", "result collect", "board post"})
-"""The commands that change something at the arena."""
 
 
 class ArenaRefusedError(RefusedError):
@@ -92,12 +90,23 @@ def _error(answer: Answer) -> SeatrialsError:
         )
     if status is None or status >= _SERVER:
         return _unavailable(answer, status)
-    if status == 401:  # noqa: PLR2004 - Unauthorized
+    if status == 401 and _is_public(answer):  # noqa: PLR2004 - Unauthorized
+        return ArenaRefusedError(
+            f"the arena wants an identity for `{answer.command}` (401), public by its guide; no token"
+            " was sent",
+            answer,
+        )
+    if status == 401:  # noqa: PLR2004 - as above
         return NoIdentityError(
             "the arena does not accept the Hugging Face token (401); log in anew with `hf auth login`"
         )
     text = f"the arena refuses `{answer.command}` ({status}){_because(answer)}; {_advice(answer, status)}"
     return ArenaRefusedError(text, answer)
+
+
+def _is_public(answer: Answer) -> bool:
+    command = COMMANDS.get(answer.command)
+    return command is not None and not command.identity
 
 
 def _unavailable(answer: Answer, status: int | None) -> ArenaUnavailableError:
@@ -111,7 +120,14 @@ def _unavailable(answer: Answer, status: int | None) -> ArenaUnavailableError:
         return ArenaUnavailableError(f"{what}; each try failed alike: stop, and ask an organizer", answer)
     wait = answer.retry_after
     when = f"in {duration(wait)}" if wait is not None else "later"
-    return ArenaUnavailableError(f"{what}; {again(answer.command, when)}", answer)
+    match answer.fields.get("launched"):
+        case False:
+            told = f"nothing was started: run the exact same command again {when}"
+        case True:
+            told = "the run was started: `seatrials arena runs` shows it"
+        case _:
+            told = again(answer.command, when)
+    return ArenaUnavailableError(f"{what}; {told}", answer)
 
 
 def again(command: str, when: str) -> str:
@@ -119,8 +135,8 @@ def again(command: str, when: str) -> str:
     match command:
         case "submit":
             return (
-                "it may have been stored all the same: submit the saved `.pinned.json` file again"
-                f" {when}, which gives the same record"
+                f"it may have been stored all the same: run the same command again {when}, which sends the"
+                " saved `.pinned.json` and gives the same record"
             )
         case "run":
             return (

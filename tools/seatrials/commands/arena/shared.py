@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, TextIO, TypeVar
 
 from seatrials.arena import client, launch
-from seatrials.arena.client import COMMANDS, Arena
+from seatrials.arena.calls import COMMANDS
+from seatrials.arena.client import Arena
 from seatrials.arena.identity import token_of
 from seatrials.arena.requests import read_json
 from seatrials.arena.trust import hashes_of
