@@ -23,6 +23,15 @@ def top_level(folder: Path) -> Path | None:
     return Path(top) if found.ok and Path(top).is_absolute() else None
 
 
+def remote_of(folder: Path) -> str | None:
+    """Return where the working tree that holds a folder was cloned from; None where git names nothing."""
+    try:
+        found = run((*_GIT, "remote", "get-url", "origin"), cwd=folder, timeout=_SECONDS)
+    except (ProgramMissing, ProgramTimedOut):
+        return None
+    return found.output.strip() if found.ok else None
+
+
 def changed_since(ref: str, folder: Path) -> frozenset[Path]:
     """Return the absolute paths of files that differ from where `ref` and the current branch parted.
 

@@ -2,7 +2,8 @@
 
 import dataclasses
 import os
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -10,16 +11,34 @@ import yaml
 
 from seatrials.errors import UsageError
 from seatrials.migrate.apply import recover
+from seatrials.migrate.credit import (
+    LICENSE_FILES,
+    Proposal,
+    address_of,
+    hub_account,
+    license_named,
+    license_of,
+)
 from seatrials.migrate.run import MigrationReport, Options, Outcome, Replayed, choose, turn
 from seatrials.proc import ProgramMissing, ProgramTimedOut, run
 from seatrials.task.collection import MANIFEST, select
+from seatrials.task.document import parse_document
 from seatrials.task.package import TaskPackage
+from seatrials.vcs import remote_of, top_level
 
 if TYPE_CHECKING:
     from seatrials.replay.model import TaskReplay
     from seatrials.replay.runner import Observer, ReplayOptions
 
 _GIT_SECONDS: Final = 60.0
+_MANY_PLACES: Final = 50
+_OPTIONS: Final = (
+    ("license", "license", "--license"),
+    ("origin_url", "origin", "--origin-url"),
+    ("author_hub", "author_hub", "--author-hub"),
+)
+"""What is proposed, the field that tasks lack then, and the option that fills it in."""
+_LICENSE_BYTES: Final = 256 * 1024
 
 
 def sources(
@@ -76,6 +95,8 @@ def migrate(
         on_progress(done, len(tasks))
 
     report = turn(tasks, options, jobs=jobs, on_task=count)
+    if options.direction == "native":
+        report = dataclasses.replace(report, proposed=tuple(_proposals(tasks, report)))
     if manifest is not None and any(not task.problem for task in report.tasks):
         manifest.parent.mkdir(parents=True, exist_ok=True)
         part = manifest.with_name(f".{manifest.name}.part")
@@ -83,6 +104,60 @@ def migrate(
         part.write_text(text, encoding="utf-8")
         part.replace(manifest)
     return report
+
+
+def _proposals(tasks: Sequence[TaskPackage], report: MigrationReport) -> Iterator[Proposal]:
+    """Yield the credit that all tasks lacking it could share, by what lies around them."""
+    lacking = Counter(key for outcome in report.tasks for key in outcome.uncredited)
+    if not lacking:
+        return
+    places = sorted({task.root.absolute().parent for task in tasks})
+    if len(places) > _MANY_PLACES:
+        return
+    found = [_surroundings(place) for place in places]
+    for key, field, option in _OPTIONS:
+        first = found[0].get(key)
+        if lacking[field] and first is not None and all(one.get(key) == first for one in found):
+            value, reason = first
+            yield Proposal(key=key, value=value, option=option, reason=reason, tasks=lacking[field])
+
+
+def _surroundings(place: Path) -> dict[str, tuple[str, str]]:
+    """Return what the set at `place` and its repository tell of credit: the value and where it was found."""
+    out: dict[str, tuple[str, str]] = {}
+    top = top_level(place)
+    # Outside git nobody says where a set ends: its own folder, and the one that holds `tasks/`.
+    last = top if top is not None else place.parent
+    for folder in (place, *place.parents):
+        if "license" not in out and (told := _license(folder)) is not None:
+            out["license"] = told
+        if folder == last:
+            break
+    address = address_of(remote_of(place) or "") if top is not None else None
+    if address is not None:
+        out["origin_url"] = (address, "git's remote `origin`")
+        if (account := hub_account(address)) is not None:
+            out["author_hub"] = (account, f"whose data set is at {address}")
+    return out
+
+
+def _license(folder: Path) -> tuple[str, str] | None:
+    for name in (*LICENSE_FILES, "README.md"):
+        path = folder / name
+        if not path.is_file() or path.stat().st_size > _LICENSE_BYTES:
+            continue
+        try:
+            raw = path.read_bytes()
+        except OSError:
+            continue
+        if name == "README.md":
+            header = parse_document(raw).frontmatter if raw.startswith(b"---") else {}
+            told = license_named(header.get("license"))
+        else:
+            told = license_of(raw.decode("utf-8", "replace"))
+        if told is not None:
+            return told, f"`{path}`"
+    return None
 
 
 def _refuse_unclean(tasks: Sequence[TaskPackage]) -> None:

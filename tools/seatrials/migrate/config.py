@@ -257,12 +257,18 @@ def _credit(out: NativeConfig, fill: Fill) -> None:
             metadata[key] = value
             out.added.add(("metadata", key))
             out.notes.append(Note(kind="credit", message=f"`metadata.{key}` is `{value}`"))
-    asked = ["author_hub", "license", "category", "origin"]
-    asked += ["origin_url"] if metadata.get("origin") == "adapted" else []
-    missing = [key for key in asked if not metadata.get(key)]
-    if missing:
+    if missing := uncredited(out.data):
         named = ", ".join(f"`metadata.{key}`" for key in missing)
         out.notes.append(Note(kind="credit", message=f"not declared: {named}", look=True))
+
+
+def uncredited(config: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the credit fields that the arena asks for and a configuration leaves out."""
+    found = config.get("metadata")
+    metadata = found if isinstance(found, dict) else {}
+    asked = ["author_hub", "license", "category", "origin"]
+    asked += ["origin_url"] if metadata.get("origin") == "adapted" else []
+    return tuple(key for key in asked if not metadata.get(key))
 
 
 _RUNTIME: Final[tuple[tuple[KeyPath, Callable[[Any], bool], str], ...]] = (

@@ -15,6 +15,8 @@ from typing import Final, Literal
 
 from seatrials.errors import EXIT_FINDINGS, EXIT_INTERRUPTED, EXIT_OK, CannotJudgeError
 from seatrials.migrate.apply import write
+from seatrials.migrate.config import uncredited
+from seatrials.migrate.credit import Proposal
 from seatrials.migrate.export import export_plan
 from seatrials.migrate.model import STATUSES, Fill, Note, Plan, Status, Unreadable, Verb
 from seatrials.migrate.plan import plan
@@ -45,7 +47,11 @@ class Options:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What came of one task. `target` is empty where nothing was written; `actions` counts files by verb."""
+    """What came of one task.
+
+    `target` is empty where nothing was written; `actions` counts files by
+    verb; `uncredited` names the credit fields that the new task leaves out.
+    """
 
     name: str
     source: str
@@ -55,6 +61,7 @@ class Outcome:
     problem: str = ""
     notes: tuple[Note, ...] = ()
     actions: Mapping[Verb, int] = field(default_factory=dict)
+    uncredited: tuple[str, ...] = ()
     diff: str = ""
 
 
@@ -75,12 +82,17 @@ class Replayed:
 
 @dataclass(frozen=True, kw_only=True)
 class MigrationReport:
-    """A whole run; `replays` are there where they were asked for."""
+    """A whole run.
+
+    `replays` are there where they were asked for; `proposed` is credit for a
+    person to take up.
+    """
 
     direction: Direction
     tasks: tuple[Outcome, ...]
     wrote: bool
     replays: tuple[Replayed, ...] = ()
+    proposed: tuple[Proposal, ...] = ()
 
     def counts(self) -> dict[Status, int]:
         """Return the number of tasks by status."""
@@ -166,6 +178,7 @@ def _turn(task: TaskPackage, options: Options) -> Outcome:
         notes=made.notes,
         full_name=_full_name(made),
         actions=dict(Counter(action.verb for action in made.actions)),
+        uncredited=uncredited(made.config) if native else (),
     )
     if made.problem:
         return outcome

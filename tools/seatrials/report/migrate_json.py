@@ -26,6 +26,16 @@ def as_data(report: MigrationReport) -> dict[str, Any]:
             }
             for one in report.replays
         ],
+        "proposed": [
+            {
+                "key": f"metadata.{one.key}",
+                "value": plain(one.value),
+                "option": one.option,
+                "reason": plain(one.reason),
+                "tasks": one.tasks,
+            }
+            for one in report.proposed
+        ],
         "summary": {
             "tasks": len(report.tasks),
             "by_status": report.counts(),

@@ -3,6 +3,7 @@
 from seatrials.migrate.model import NOTE_KINDS
 from seatrials.migrate.run import MigrationReport
 from seatrials.report.migrate_groups import groups, number
+from seatrials.report.migrate_text import proposed
 from seatrials.report.plain import plain
 
 
@@ -25,6 +26,8 @@ def render(report: MigrationReport) -> str:
                 f"| {group.tasks:,} | {group.kind} | {_cell(group.said)} | `{_cell(group.example)}` |"
                 for group in some
             ]
+    if report.proposed:
+        lines += ["", "## Proposed credit", "", *(f"- {proposed(one)}" for one in report.proposed)]
     used = {group.kind for group in found}
     if used:
         kinds = "; ".join(f"{kind}: {said}" for kind, said in NOTE_KINDS.items() if kind in used)

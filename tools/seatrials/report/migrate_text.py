@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from seatrials.migrate.credit import Proposal
 from seatrials.migrate.model import NOTE_KINDS
 from seatrials.migrate.run import MigrationReport
 from seatrials.report.migrate_groups import groups, number
@@ -29,6 +30,7 @@ def render(report: MigrationReport, *, verbose: bool = False) -> str:
     else:
         lines += _grouped(report)
     lines += [f"\n{plain(task.source)}\n{task.diff}" for task in report.tasks if task.diff]
+    lines += [f"proposed: {proposed(one)}" for one in report.proposed]
     lines += _replays(report)
     lines.append(_counts(report))
     return "\n".join(lines) + "\n"
@@ -44,6 +46,12 @@ def _grouped(report: MigrationReport) -> list[str]:
         such = f" (such as {plain(group.example)})" if group.tasks > 1 else f" ({plain(group.example)})"
         lines.append(f"  {group.tasks:>5,}  {plain(group.said)}{such}{_look(look=group.look)}")
     return lines
+
+
+def proposed(one: Proposal) -> str:
+    """Return a proposal as a clause: the option that takes it up, and why it may be right."""
+    said = number(one.tasks, "task")
+    return f"`{one.option} {plain(one.value)}` ({plain(one.reason)}), which {said} would get"
 
 
 def _look(*, look: bool) -> str:
