@@ -215,7 +215,7 @@ def test_replays_before_and_after_are_compared(
     tasks = [TaskPackage(make())]
     report = flow.replayed(
         tasks,
-        lambda: flow.migrate(tasks, Options(out=tmp_path / "out"), jobs=1),
+        lambda: flow.migrate(flow.Sources(tasks=tuple(tasks)), Options(out=tmp_path / "out"), jobs=1),
         ReplayOptions(root=tmp_path),
         Silent(),
     )
@@ -231,7 +231,7 @@ def test_replayed_tasks_are_shown(make: Make, tmp_path: Path, monkeypatch: pytes
     tasks = [TaskPackage(make())]
     report = flow.replayed(
         tasks,
-        lambda: flow.migrate(tasks, Options(out=tmp_path / "out"), jobs=1),
+        lambda: flow.migrate(flow.Sources(tasks=tuple(tasks)), Options(out=tmp_path / "out"), jobs=1),
         ReplayOptions(root=tmp_path),
         Silent(),
     )
@@ -256,3 +256,58 @@ def test_a_terminal_shows_how_far_it_is(
     err = run(capsys, *words, tmp_path / "watched")[2]
     assert " of 60 tasks" in err
     assert err.endswith("\r\033[K")
+
+
+def _registry(folder: Path, *tasks: dict[str, str]) -> Path:
+    path = folder / "registry.json"
+    data = [{"name": "set", "version": "1.0", "description": "", "tasks": list(tasks)}]
+    path.write_text(json.dumps(data), encoding="utf-8")
+    return path
+
+
+def test_a_registry_names_its_tasks(make: Make, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Tasks of a registry that are here are turned; each that is elsewhere is told with where it is."""
+    for name in ("one", "two", "three"):
+        make(name=name)
+    url = "https://example.org/set.git"
+    registry = _registry(
+        tmp_path / "src",
+        {"name": "one", "path": "one"},
+        {"name": "two", "path": "two", "git_url": url},
+        {"name": "far", "path": "tasks/far", "git_url": url},
+        {"name": "gone", "path": "gone"},
+        {"name": "out", "path": "../../etc"},
+    )
+    code, out, _ = run(capsys, "migrate", registry, "--out", tmp_path / "out")
+    assert code == 1
+    assert {path.name for path in (tmp_path / "out/tasks").iterdir()} == {"one", "two"}
+    assert f"unsupported  far: `{registry}` has it at `tasks/far` of {url}; clone that" in out
+    assert f"unsupported  gone: `{registry}` has it at `gone`, where there is no such folder" in out
+    assert f"unsupported  out: `{registry}` has it at `../../etc`, where there is no such folder" in out
+    code, out, _ = run(capsys, "export", registry, "--limit", "1", "--format", "json")
+    assert json.loads(out)["summary"]["by_status"]["unsupported"] == 3
+    assert json.loads(out)["summary"]["tasks"] == 4
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{}",
+        "[1]",
+        '[{"name": "x"}]',
+        '[{"tasks": [1]}]',
+        '[{"tasks": [{"name": "x"}]}]',
+        "[]",
+        "[" * 10**5,
+    ],
+)
+def test_what_is_no_registry_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str
+) -> None:
+    """A file that is no registry, or names no task, is a usage error in one line."""
+    (tmp_path / "registry.json").write_text(text, encoding="utf-8")
+    code, _, err = run(capsys, "migrate", tmp_path / "registry.json")
+    assert code == 2
+    assert "registry.json` " in err
+    assert err.count("\n") == 1

@@ -17,7 +17,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     from seatrials.commands.migrate import add_common
 
     add = parser.add_argument
-    add("targets", nargs="+", metavar="SRC", help="a task's folder, or a folder of tasks in any layout")
+    add(
+        "targets",
+        nargs="+",
+        metavar="SRC",
+        help="a task's folder, a folder of tasks in any layout,\nor a `registry.json`",
+    )
     add("--out", type=Path, metavar="DIR",
         help="write the tasks as DIR/tasks/NAME\n(default: only report what would be lost)")  # fmt: skip
     add("--dry-run", action="store_true", help="write nothing, and show each change as a diff")
@@ -35,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
 
     out = None if args.dry_run else args.out
     options = Options(direction="harbor", out=out, force=args.force, diffs=args.dry_run)
-    tasks = sources(args.targets, limit=args.limit, seed=args.seed, on_recovered=say_recovered)
+    source = sources(args.targets, limit=args.limit, seed=args.seed, on_recovered=say_recovered)
     with counting() as watch:
-        report = migrate(tasks, options, jobs=args.jobs or processors(), on_progress=watch)
+        report = migrate(source, options, jobs=args.jobs or processors(), on_progress=watch)
     return show(report, args)

@@ -19,7 +19,12 @@ HELP: Final = "turn Harbor and PostTrain tasks into native packages"
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     add = parser.add_argument
-    add("targets", nargs="+", metavar="SRC", help="a task's folder, or a folder of tasks in any layout")
+    add(
+        "targets",
+        nargs="+",
+        metavar="SRC",
+        help="a task's folder, a folder of tasks in any layout,\nor a `registry.json`",
+    )
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--out", type=Path, metavar="DIR", help="write the packages as DIR/tasks/NAME")
     where.add_argument("--in-place", action="store_true",
@@ -78,12 +83,12 @@ def run(args: argparse.Namespace) -> int:
         ),
         diffs=args.dry_run,
     )
-    tasks = sources(args.targets, limit=args.limit, seed=args.seed, on_recovered=say_recovered)
+    source = sources(args.targets, limit=args.limit, seed=args.seed, on_recovered=say_recovered)
 
     def turn_them() -> "MigrationReport":
         with counting() as watch:
             return migrate(
-                tasks,
+                source,
                 options,
                 jobs=args.jobs or processors(),
                 team_name=args.team_name,
@@ -95,7 +100,7 @@ def run(args: argparse.Namespace) -> int:
         from seatrials.replay.runner import ReplayOptions
 
         with observing() as observer:
-            report = replayed(tasks, turn_them, ReplayOptions(), observer)
+            report = replayed(source.tasks, turn_them, ReplayOptions(), observer)
     else:
         report = turn_them()
     return show(report, args)

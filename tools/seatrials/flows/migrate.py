@@ -4,6 +4,7 @@ import dataclasses
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -24,6 +25,7 @@ from seatrials.proc import ProgramMissing, ProgramTimedOut, run
 from seatrials.task.collection import MANIFEST, select
 from seatrials.task.document import parse_document
 from seatrials.task.package import TaskPackage
+from seatrials.task.registry import RegistryTask, is_registry, read_registry
 from seatrials.vcs import remote_of, top_level
 
 if TYPE_CHECKING:
@@ -41,29 +43,59 @@ _OPTIONS: Final = (
 _LICENSE_BYTES: Final = 256 * 1024
 
 
+@dataclass(frozen=True, kw_only=True)
+class Sources:
+    """The tasks that a person named, and those that a registry names and that are not here."""
+
+    tasks: tuple[TaskPackage, ...]
+    absent: tuple[Outcome, ...] = ()
+
+
 def sources(
     targets: Sequence[str],
     *,
     limit: int | None,
     seed: int,
     on_recovered: Callable[[Path], None] = lambda _: None,
-) -> list[TaskPackage]:
-    """Return the tasks that `targets` name.
+) -> Sources:
+    """Return the tasks that `targets` name: folders, or registries of Harbor (``registry.json``).
 
     What an interrupted run left behind is put right first; `on_recovered` is
     called with each task's folder that this concerned.
     """
+    places: dict[str, None] = {}
+    absent: list[Outcome] = []
     for target in targets:
-        for folder in recover(Path(target)):
+        if not is_registry(Path(target)):
+            places[target] = None
+            continue
+        for task in read_registry(Path(target)):
+            if task.folder is not None:
+                places[str(task.folder)] = None
+            else:
+                absent.append(_absent(task, target))
+    for place in places:
+        for folder in recover(Path(place)):
             on_recovered(folder)
-    tasks = list(select(targets).tasks)
-    if not tasks:
+    tasks = list(select(list(places)).tasks) if places else []
+    if not tasks and not absent:
         raise UsageError("no task here: a task has a `task.md` or a `task.toml`")
-    return tasks if limit is None else choose(tasks, limit, seed)
+    if limit is not None:
+        tasks = choose(tasks, limit, seed)
+    return Sources(tasks=tuple(tasks), absent=tuple(absent))
+
+
+def _absent(task: RegistryTask, registry: str) -> Outcome:
+    said = f"`{registry}` has it at `{task.path}`"
+    if task.git_url:
+        said += f" of {task.git_url}; clone that, and name its folder"
+    else:
+        said += ", where there is no such folder"
+    return Outcome(name=task.name, source=task.name, status="unsupported", problem=said)
 
 
 def migrate(
-    tasks: Sequence[TaskPackage],
+    source: Sources,
     options: Options,
     *,
     jobs: int,
@@ -76,6 +108,7 @@ def migrate(
     `on_progress` is told how many tasks are done, of how many. What an interrupted run left in the
     folder written to is put right first, as in `sources`.
     """
+    tasks = source.tasks
     if options.in_place and not options.force:
         _refuse_unclean(tasks)
     if options.out is not None:
@@ -95,6 +128,7 @@ def migrate(
         on_progress(done, len(tasks))
 
     report = turn(tasks, options, jobs=jobs, on_task=count)
+    report = dataclasses.replace(report, tasks=(*report.tasks, *source.absent))
     if options.direction == "native":
         report = dataclasses.replace(report, proposed=tuple(_proposals(tasks, report)))
     if manifest is not None and any(not task.problem for task in report.tasks):
