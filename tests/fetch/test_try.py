@@ -250,11 +250,16 @@ def test_unreachable_hub_is_not_judged(
     assert "can't be reached" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("limit", ["LARGE", "MANY"])
 def test_large_download_is_asked_about(
-    collection: Path, hub: Hub, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    limit: str,
+    collection: Path,
+    hub: Hub,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """A large download needs `--yes` or an answer."""
-    monkeypatch.setattr("seatrials.commands.try_.LARGE", 10)
+    """A download of many bytes or files needs `--yes` or an answer."""
+    monkeypatch.setattr(f"seatrials.commands.try_.{limit}", 3)
     hub.seed(REPO, files_of(collection / "tasks", "envs"))
     assert main(["try", REPO, "--dry-run"]) == 1
     assert "nothing was downloaded" in capsys.readouterr().err

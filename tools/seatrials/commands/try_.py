@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 HELP: Final = "download a collection from the Hub, and replay it"
 
 LARGE: Final = 1_000_000_000
-"""Bytes from which a download is asked about."""
+MANY: Final = 5_000
+"""Bytes and files from which a download is asked about. The Hub limits how many are asked for in a while."""
 
 _PAUSE: Final = 0.1
 
@@ -114,7 +115,8 @@ def _fetched(args: argparse.Namespace, offer: "Offer") -> "Fetched | None":
         first = plain(offer.found.missing[0])
         print(f"its registry.json names {len(offer.found.missing)} tasks that are not there, first `{first}`")
     sys.stdout.flush()
-    if offer.size > LARGE and not args.yes and not (somebody() and agreed("Download that much?")):
+    large = offer.size > LARGE or len(offer.files) > MANY
+    if large and not args.yes and not (somebody() and agreed(f"Download {len(offer.files):,} files?")):
         print("nothing was downloaded; `--task` takes a part, `--yes` all of it", file=sys.stderr)
         return None
     with downloading() as watch:

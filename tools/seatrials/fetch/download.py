@@ -78,7 +78,10 @@ def download(
     way, and CannotJudgeError where the Hub can't be reached, a file comes out
     damaged, or this machine can't store it.
     """
-    wanted = {unit: _files(snapshot, unit) for unit in units}
+    wanted = {
+        unit: {path: snapshot.files[path] for path in paths}
+        for unit, paths in snapshot.grouped(units).items()
+    }
     refuse_hostile(snapshot, (path for files in wanted.values() for path in files))
     base = repo_folder(snapshot.repo, cache=cache)
     whole, partial = base / snapshot.commit, base / f"{snapshot.commit}.partial"
@@ -98,12 +101,6 @@ def download(
             raise
         raise CannotJudgeError(f"`{error.filename}` can't be written: {error.strerror}") from error
     return whole
-
-
-def _files(snapshot: Snapshot, unit: str) -> dict[str, RemoteFile]:
-    if unit in snapshot.files:
-        return {unit: snapshot.files[unit]}
-    return {path: snapshot.files[path] for path in snapshot.below(unit)}
 
 
 def _fetch(

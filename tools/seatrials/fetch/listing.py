@@ -1,7 +1,7 @@
 """What a data set holds at one commit, before anything of it is downloaded."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -58,8 +58,21 @@ class Snapshot:
 
     def below(self, folder: str) -> list[str]:
         """Return the paths of the files in a folder, sorted."""
-        prefix = f"{folder}/" if folder else ""
-        return sorted(path for path in self.files if path.startswith(prefix))
+        return self.grouped([folder])[folder]
+
+    def grouped(self, units: Sequence[str]) -> dict[str, list[str]]:
+        """Return the paths of the files in each folder, sorted; of a file, itself."""
+        found: dict[str, list[str]] = {unit: [] for unit in units}
+        depths = {unit.count("/") for unit in units}
+        for path in sorted(self.files):
+            if path in found:
+                found[path].append(path)
+            parts = path.split("/")
+            for depth in depths:
+                unit = "/".join(parts[: depth + 1])
+                if depth + 1 < len(parts) and unit in found:
+                    found[unit].append(path)
+        return found
 
     def size(self, paths: Iterable[str]) -> int:
         """Return how many bytes files have together."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,11 +36,15 @@ class Offer:
         """What is to be downloaded: the tasks, and what is read with them."""
         return (*extras(self.found, self.snapshot.files), *self.tasks)
 
+    @cached_property
+    def files(self) -> tuple[str, ...]:
+        """The files of all that."""
+        return tuple(path for paths in self.snapshot.grouped(self.units).values() for path in paths)
+
     @property
     def size(self) -> int:
-        """The bytes of all that."""
-        files = [path for unit in self.units for path in self.snapshot.below(unit)]
-        return self.snapshot.size(files)
+        """Their bytes."""
+        return self.snapshot.size(self.files)
 
 
 @dataclass(frozen=True, kw_only=True)
