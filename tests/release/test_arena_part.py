@@ -53,7 +53,7 @@ def test_release_ends_with_a_submission_and_a_preflight(
     assert f"challenge `{CHALLENGE}`; runs are paused: " in said.out
     assert "Validated: valid, 1 eligible" in said.out
     assert f"submitted as {name}" in said.out
-    assert "Content hashes: the arena's are those of what the Hub has, 1 of 1" in said.out
+    assert "Content hashes: the arena's are those of what the Hub has for 1 task (PATH NUL ID LF" in said.out
     for line in ("FAIL  challenge open", "ok    signed in", "skip  job layout", "skip  cap", "ok    owner"):
         assert line in said.out
     assert f"Preflight of a run of {name}" in said.out
@@ -282,7 +282,7 @@ def test_named_collection_has_its_entry_path(
     assert {record["entry_path"] for record in arena.environments.values()} == {"sea", "land"}
     by_path = {record["entry_path"]: record["revision"] for record in arena.environments.values()}
     assert kept(collection, by_path["sea"], "sea")["environment.json"]["entry_path"] == "sea"
-    assert capsys.readouterr().out.count("1 of 1") == 2
+    assert capsys.readouterr().out.count("for 1 task (") == 2
     assert release("--name", "sea") == 0
     assert len(arena.environments) == 2
 
@@ -305,7 +305,7 @@ def test_file_in_lfs_has_its_pointers_id(
     """The arena hashes what the Hub lists, a pointer's id for a file in LFS; the hashes agree."""
     (collection / "tasks" / "sum-column" / "environment" / "more.bin").write_bytes(bytes(1000))
     assert release() == 0
-    assert "1 of 1 (PATH NUL ID LF, paths from the task, ids as listed)" in capsys.readouterr().out
+    assert "for 1 task (PATH NUL ID LF, paths from the task, ids as listed)" in capsys.readouterr().out
 
 
 def two_tasks(collection: Path) -> None:
@@ -318,7 +318,7 @@ def two_tasks(collection: Path) -> None:
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        (["other"], ["for 1 tasks, and others for 1", "\n  other\n"]),
+        (["other"], ["for 1 task, and others for 1 task", "\n  other\n"]),
         (["other", "sum-column"], ["how the arena joins paths and ids is not known"]),
     ],
 )

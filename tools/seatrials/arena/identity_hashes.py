@@ -55,10 +55,13 @@ class Listing:
 class Identity:
     """What comparing hashes gives.
 
-    `way` says how the arena joins, None where no way fits any task; `same` and
-    `other` are the tasks whose hash is ours, or another. `absent` are tasks of
-    ours that the arena has no hash of, `more` those that only the arena has.
+    `compared` counts the tasks that both have. `way` says how the arena joins,
+    None where no way fits any task; `same` and `other` are the tasks whose hash
+    is ours, or another. `absent` are tasks of ours that the arena has no hash
+    of, `more` those that only the arena has.
     """
+
+    compared: int
 
     way: str | None
     same: tuple[str, ...]
@@ -82,6 +85,7 @@ def compare(theirs: Mapping[str, str], ours: Mapping[str, Listing], *, entry_pat
         if len(same) == len(both):
             break
     return Identity(
+        compared=len(both),
         way=way,
         same=tuple(same),
         other=tuple(task for task in both if task not in same) if way is not None else (),

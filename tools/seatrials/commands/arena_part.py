@@ -147,23 +147,27 @@ def _tell_submission(sent: "Submission", part: "ArenaPart") -> None:
 
 
 def _tell_identity(found: "Identity") -> None:
-    number = len(found.same)
+    number = _tasks(len(found.same))
     if found.other:
-        print(f"Content hashes: the arena's are those of what the Hub has for {number} tasks, and others for"
-              f" {len(found.other)} ({found.way}):")  # fmt: skip
+        print(f"Content hashes: the arena's are those of what the Hub has for {number}, and others for"
+              f" {_tasks(len(found.other))} ({found.way}):")  # fmt: skip
         _list(found.other)
     elif found.way is not None:
-        print(
-            f"Content hashes: the arena's are those of what the Hub has, {number} of {number} ({found.way})"
-        )
-    elif found.more or not found.absent:
+        print(f"Content hashes: the arena's are those of what the Hub has for {number} ({found.way})")
+    elif not found.compared:
+        print("Content hashes: the arena tells none of these tasks")
+    else:
         print("Content hashes: how the arena joins paths and ids is not known, so they can't be compared")
-    if found.absent:
-        print(f"The arena tells no content hash of {len(found.absent)} tasks:")
+    if found.absent and found.compared:
+        print(f"The arena tells no content hash of {_tasks(len(found.absent))}:")
         _list(found.absent)
     if found.more:
-        print(f"The arena has {len(found.more)} tasks more:")
+        print(f"The arena has {_tasks(len(found.more))} that are not here:")
         _list(found.more)
+
+
+def _tasks(number: int) -> str:
+    return f"{number:,} task{'' if number == 1 else 's'}"
 
 
 def _tell_preflight(found: "Preflight | None", environment: str) -> None:

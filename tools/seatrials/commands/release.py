@@ -146,6 +146,13 @@ def _send(args: argparse.Namespace) -> int:
     return 0
 
 
+def _sending(files: int, size: int) -> None:
+    """Say what is about to go; the client's own bars follow on a terminal."""
+    from seatrials.report.try_text import size as shown
+
+    print(f"sending {files:,} files, {shown(size)}", file=sys.stderr, flush=True)
+
+
 def _gate(request: "Request") -> int:
     """Pass the gates and stop there; what they refuse is raised."""
     from seatrials.flows.release import gated
@@ -166,7 +173,7 @@ def _publish(args: argparse.Namespace) -> "Published":
         collection=args.collection,
         dry_run=args.dry_run,
     )
-    done, _ = publish_to(_request(args), target)
+    done, _ = publish_to(_request(args), target, _sending)
     number = len(done.staged.rows)
     tasks = f"{number} task{'s' if number != 1 else ''}"
     changes = f"{len(done.sent)} files to send, {len(done.deleted)} to delete"

@@ -16,7 +16,7 @@ from seatrials.arena.client import RECEIPT, Arena
 from seatrials.arena.identity_hashes import Identity, Listing, compare
 from seatrials.arena.refusals import ArenaUnavailableError
 from seatrials.arena.requests import EnvironmentRequest, keep, read
-from seatrials.arena.results import Preflight, StaticFinding, Submission, Validation, rows_of
+from seatrials.arena.results import Preflight, StaticFinding, Submission, Validation, commit_of, rows_of
 from seatrials.errors import RefusedError, UsageError
 from seatrials.fetch.listing import Address, Snapshot, snapshot_of
 from seatrials.flows.check import Request as CheckRequest
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
 FOLDER: Final = "arena"
 AGAIN: Final = "which does only what is left"
+
+_EARLIER: Final = 5
+"""Earlier requests that are looked at, each at the cost of a list of the Hub's."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -139,10 +142,11 @@ class ArenaPart:
         return newest
 
     def _asked_for(self) -> list[str]:
-        """Return the commits that request files from here name."""
+        """Return the commits that the newest request files from here name."""
         name, file = self.wanted.layout.name, EnvironmentRequest.FILE
+        paths = [*self._home.glob(f"*/{name}/{file}" if name else f"*/{file}")]
         found: list[str] = []
-        for path in sorted(self._home.glob(f"*/{name}/{file}" if name else f"*/{file}")):
+        for path in sorted(paths, key=lambda path: path.stat().st_mtime, reverse=True)[:_EARLIER]:
             try:
                 found.append(read(path, EnvironmentRequest).revision)
             except UsageError:
@@ -260,19 +264,18 @@ class ArenaPart:
         raise RefusedError(f"{self.commit} of `{self.wanted.repo}` is not submitted yet; submit it first")
 
     def _is_ours(self, row: Mapping[str, Any]) -> bool:
-        place = (row.get("repo_id"), row.get("revision"), row.get("entry_path") or "")
+        place = (row.get("repo_id"), commit_of(row), row.get("entry_path") or "")
         return place == (self.wanted.repo, self.commit, self.wanted.layout.name)
 
     def identity(self, hashes: Mapping[str, str]) -> Identity:
         """Compare the arena's hash of each task with those of the tasks as the Hub lists them."""
         snapshot = self._listed(self.commit)
         layout = self.wanted.layout
+        folders = {f"{layout.tasks}/{task.name}": task for task in self.selection.tasks}
         ours: dict[str, Listing] = {}
-        for task in self.selection.tasks:
-            folder = f"{layout.tasks}/{task.name}"
-            listed = {
-                path.removeprefix(f"{folder}/"): snapshot.files[path] for path in snapshot.below(folder)
-            }
+        for folder, paths in snapshot.grouped([*folders]).items():
+            task = folders[folder]
+            listed = {path.removeprefix(f"{folder}/"): snapshot.files[path] for path in paths}
             content: dict[str, str] = {}
             for path, file in listed.items():
                 local = task.resolve(path) if file.in_lfs else None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from seatrials.errors import RefusedError, UsageError
 from seatrials.hub_client import connect
 from seatrials.release.card import CardOptions
-from seatrials.release.hub import Published, Target, publish
+from seatrials.release.hub import Published, Target, Watch, publish
 from seatrials.release.layout import Layout
 from seatrials.release.replays import NOT_REPLAYED, Replayed, ReplayRow
 from seatrials.release.stage import Plan, Staged, stage, staging
@@ -61,7 +61,9 @@ def stage_at(request: Request, out: Path, *, force: bool = False) -> tuple[Stage
     return stage(plan, out, force=force), dict(plan.replays or {})
 
 
-def publish_to(request: Request, target: Target) -> tuple[Published, dict[str, Replayed]]:
+def publish_to(
+    request: Request, target: Target, watch: Watch = lambda _, __: None
+) -> tuple[Published, dict[str, Replayed]]:
     """Publish a collection on the Hub; return what was done, and what the replays say of each task.
 
     Raises as `stage_at` does, and RefusedError where a task has no good verdict
@@ -73,7 +75,7 @@ def publish_to(request: Request, target: Target) -> tuple[Published, dict[str, R
     def stager(card: str) -> AbstractContextManager[Staged]:
         return staging(replace(plan, card=replace(plan.card, repo=target.repo, existing=card)))
 
-    return publish(api, target, plan.layout, stager), dict(plan.replays or {})
+    return publish(api, target, plan.layout, stager, watch), dict(plan.replays or {})
 
 
 def gated(request: Request) -> int:

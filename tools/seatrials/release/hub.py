@@ -26,6 +26,9 @@ MAX_TRIES: Final = 5
 _COLLECTION: Final = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[\w.-]{1,200}")
 _CHUNK: Final = 1024 * 1024
 
+Watch = Callable[[int, int], None]
+"""Told of the number of files and of bytes that are about to be sent."""
+
 Stager = Callable[[str], AbstractContextManager[Staged]]
 """Stages the set for the card that is there (empty where there is none)."""
 
@@ -74,7 +77,13 @@ class _Remote:
     tagged: str | None
 
 
-def publish(api: "HfApi", target: Target, layout: Layout, stager: Stager) -> Published:
+def publish(
+    api: "HfApi",
+    target: Target,
+    layout: Layout,
+    stager: Stager,
+    watch: Watch = lambda _, __: None,
+) -> Published:
     """Publish the set that `stager` stages; what is there and unchanged is not sent.
 
     A missing repository is created after the scan has passed. A branch that
@@ -99,7 +108,7 @@ def publish(api: "HfApi", target: Target, layout: Layout, stager: Stager) -> Pub
                         raise RefusedError(f"`{target.repo}` was created, yet the Hub does not show it")
                     if remote.card:
                         continue  # somebody else was faster: their card is to be kept
-                done = _commit(api, target, layout, staged, remote)
+                done = _commit(api, target, layout, staged, remote, watch)
             if done is None:
                 continue
             commit, sent, deleted = done
@@ -147,7 +156,7 @@ def _read(api: "HfApi", target: Target) -> _Remote | None:
 
 
 def _commit(
-    api: "HfApi", target: Target, layout: Layout, staged: Staged, remote: _Remote | None
+    api: "HfApi", target: Target, layout: Layout, staged: Staged, remote: _Remote | None, watch: Watch
 ) -> tuple[str | None, tuple[str, ...], tuple[str, ...]] | None:
     """Return the commit with what was sent and deleted; None where the branch has moved."""
     from huggingface_hub import CommitOperationAdd, CommitOperationDelete
@@ -176,6 +185,7 @@ def _commit(
         *(CommitOperationDelete(path_in_repo=path, is_folder=False) for path in deleted),
     ]
     tasks = f"{len(staged.rows)} task{'s' if len(staged.rows) != 1 else ''}"
+    watch(len(sent), sum((staged.root / path).stat().st_size for path in sent))
     try:
         with warnings.catch_warnings():
             # The Hub's advice on the card's header; what it refuses comes as an error.
