@@ -9,7 +9,8 @@ from typing import Final, Literal
 from seatrials.parse.shell import Command, parse_shell
 from seatrials.rules.verifier_facts import stripped, variables_of
 
-Program = Literal["pytest", "unittest", "python", "shell", "other"]
+Program = Literal["pytest", "unittest", "suite", "python", "shell", "other"]
+"""What is run; a `suite` is the tests of a folder, by `cargo test`, `npm test`, `make test` and the like."""
 
 _PYTHON: Final = re.compile(r"(?:python|pypy)[\d.]*")
 _SHELLS: Final = frozenset({"bash", "sh", "dash", "zsh"})
@@ -19,6 +20,9 @@ _WITH_VALUE: Final = frozenset(
      "--junit-xml", "--junitxml", "--log-file", "--maxfail", "--report-log", "--rootdir", "--tb", "--timeout"}
 )  # fmt: skip
 _MOST_RUNS: Final = 100
+_SUITES: Final = frozenset(
+    {"bundle", "cargo", "go", "gradle", "gradlew", "make", "mix", "mvn", "npm", "pnpm", "yarn"}
+)
 _LISTS_ONLY: Final = frozenset({"--co", "--collect-only", "--setup-only", "--setup-plan"})
 
 
@@ -63,6 +67,8 @@ def run_of(words: list[str], line: int, cwd: str = "") -> Run | None:
         return Run(
             program="unittest", targets=tuple(word for word in args if word[:1] != "-"), line=line, cwd=cwd
         )
+    if name in _SUITES:
+        return Run(program="suite", targets=(".",), line=line, cwd=cwd) if _names_tests(args) else None
     if name in _SHELLS:
         plain = [word for word in args if not word.startswith("-")]
         return (
@@ -73,6 +79,10 @@ def run_of(words: list[str], line: int, cwd: str = "") -> Run | None:
     if "/" in rest[0] and not rest[0].startswith(("/usr/", "/bin/")):
         return Run(program="other", targets=(rest[0],), line=line, cwd=cwd)
     return None
+
+
+def _names_tests(args: list[str]) -> bool:
+    return any(word in {"check", "test", "tests"} for word in args[:3])
 
 
 def _pytest(args: list[str], line: int, cwd: str) -> Run:

@@ -4,6 +4,7 @@ import posixpath
 import re
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 from typing import Final
 
@@ -117,12 +118,17 @@ def _holds_module(facts: Grading, found: PythonFacts, folder: str, name: str) ->
 
 
 _GRADER: Final = re.compile(
-    r"(?:^|.*[_-])(?:tests?|check|checker|checks|evaluate|evaluator|grade|grader|judge|score|scorer|validate|validator|verify|verifier)(?:[_-].*|$)",
+    r"(?:^|.*[_-])(?:check|checker|checks|evaluate|evaluator|grade|grader|judge|score|scorer|tests?|validate"
+    r"|validator|verifier|verify)(?:[_-].*|$)",
     re.IGNORECASE,
 )
-
-
-_STARTS_TESTS: Final = re.compile(rb"[\"'](?:pytest|unittest)[\"' ]|-m (?:pytest|unittest)")
+_STARTS_TESTS: Final = re.compile(
+    rb"[\"'](?:pytest|unittest|cargo|go|gradle|make|mvn|npm|pnpm|yarn)[\"' ]|-m (?:pytest|unittest)"
+)
+_OF_A_SUITE: Final = re.compile(
+    r"(?:^|/)(?:tests?|__tests__|spec)/|(?:^|/)(?:test_[^/]*|[^/]*[._-](?:spec|test)s?\.\w+|[^/]*Test\.\w+|conftest\.py|Makefile)$"
+)
+"""What belongs to the tests of a folder."""
 
 
 def agents_grader(task: TaskPackage) -> Iterator[Hit]:
@@ -141,8 +147,10 @@ def agents_grader(task: TaskPackage) -> Iterator[Hit]:
             if target in seen or is_below(target, _NOT_AGENTS) or not _is_grader(run, target):
                 continue
             seen.add(target)
-            if _in_image(facts, target) and not _is_work(facts, target):
-                message = f"runs `{target}`, which the agent's image holds, to judge"
+            suite = _suite(facts, target)
+            if suite and not _is_work(facts, suite) and not (suite != [target] and _mends_tests(facts)):
+                what = f"the tests in `{target}`" if run.program == "suite" else f"`{target}`"
+                message = f"runs {what}, which the agent's image holds, to judge"
                 yield Hit(path=path, line=run.line, message=message)
 
 
@@ -150,7 +158,7 @@ def _runs(facts: Grading) -> Iterator[tuple[str, Run]]:
     for _, file in facts.scripts:
         if not brings_files(file.read()):
             for run in runs_of(file.read()):
-                yield file.path, run
+                yield file.path, run if run.cwd else replace(run, cwd=_workdir(facts))
     named: list[bytes] | None = None
     for path, found in facts.python:
         if not starts_any(found):
@@ -168,23 +176,34 @@ def _runs(facts: Grading) -> Iterator[tuple[str, Run]]:
 
 
 def _is_grader(run: Run, target: str) -> bool:
-    if run.program in {"pytest", "unittest"}:
+    if run.program in {"pytest", "suite", "unittest"}:
         return True
     return bool(_GRADER.fullmatch(posixpath.basename(target).partition(".")[0]))
 
 
+def _suite(facts: Grading, target: str) -> list[str]:
+    """Return the file of the image that a target is, or the tests in the folder that it is."""
+    if target in facts.image.files:
+        return [target]
+    if target not in facts.image_folders:
+        return []
+    folder = "/" if target == "/" else f"{target}/"
+    inside = (path for path in facts.image.files if path.startswith(folder))
+    return list(islice((path for path in inside if _OF_A_SUITE.search(path)), _MOST_LOOKED_AT))
+
+
 _TO_CHANGE: Final = (
-    r"(?<!not )(?<!never )\b(?:complet|creat|edit|extend|fix|implement|modify|patch|repair|rewrit|updat|writ)"
-    r"(?:e|es|ing|y)?\b(?:(?!\b(?:and|by|for|so|to|until|using|when|with)\b)[^.\n`]){0,40}"
+    r"(?<!not )(?<!never )(?<!your )"
+    r"\b(?:complet|creat|edit|extend|fix|implement|modify|patch|repair|rewrit|updat|writ)"
+    r"(?:e|es|ing|y)?\b(?:(?!\b(?:and|by|for|makes?|must|so|that|to|until|using|when|with)\b)[^.\n`]){0,40}"
     r"[`'\"]?(?:/?[\w-]{1,60}/){0,12}"
 )
 _BROKEN: Final = r"[`'\"]?[^.\n]{0,30}\b(?:broken|bugs?|crash|incomplete|syntax error)"
 
 
-def _is_work(facts: Grading, target: str) -> bool:
-    """Say whether the prompt asks to change what is run, or a file below it: then it is the work itself."""
-    files = {posixpath.basename(target)}
-    files |= {posixpath.basename(path) for path in facts.image.files if path.startswith(f"{target}/")}
+def _is_work(facts: Grading, paths: list[str]) -> bool:
+    """Say whether the prompt asks to change one of these files: then they are the work itself."""
+    files = {posixpath.basename(path) for path in paths}
     names = "|".join(re.escape(name) for name in sorted(files)[:50])
     text = facts.prompt.text
     if "conftest.py" in files and "fixture" in facts.prompt.folded:
@@ -196,31 +215,32 @@ def _is_work(facts: Grading, target: str) -> bool:
     )
 
 
-def _in_image(facts: Grading, path: str) -> bool:
-    return path in facts.image.files or path in facts.image_folders
-
-
-_RIGHT: Final = re.compile(
-    r"(?:^|[._-])(?:checksums?|correct|expected|golden|md5(?:sums?)?|pristine|reference|sha\d+(?:sums?)?)(?:[._-]|$)",
+_TESTS_TO_MEND: Final = re.compile(
+    rf"{_TO_CHANGE}\btests?\b|\bbroken tests?\b|\btests?(?: \w+)? (?:are|is) broken\b",
     re.IGNORECASE,
 )
+
+
+def _mends_tests(facts: Grading) -> bool:
+    """Say whether the prompt asks to mend tests, without naming the files."""
+    return _TESTS_TO_MEND.search(facts.prompt.text) is not None
+
+
+_OUTCOMES: Final = r"checksums?|correct|expected|golden|md5(?:sums?)?|pristine|sha\d+(?:sums?)?"
+_SAYS: Final = re.compile(rf"(?:^|[._-])(?:{_OUTCOMES})(?:[._-]|$)", re.IGNORECASE)
+"""Names of what can only be there to compare with: it is enough that the verifier reads it."""
+
+_RIGHT: Final = re.compile(rf"(?:^|[._-])(?:{_OUTCOMES}|reference)(?:[._-]|$)", re.IGNORECASE)
 _BEFORE: Final = re.compile(
     r"(?:^|[._-])(?:backup|bak|baseline|before|orig|original|untouched)(?:[._-]|$)", re.IGNORECASE
 )
 
 
-_SAYS: Final = re.compile(
-    r"(?:^|[._-])(?:checksums?|correct|expected|golden|md5(?:sums?)?|pristine|sha\d+(?:sums?)?)(?:[._-]|$)",
-    re.IGNORECASE,
-)
-"""Names of what can only be there to compare with: it is enough that the verifier reads it."""
-
-
 def changeable_reference(task: TaskPackage) -> Iterator[Hit]:
-    """What the verifier compares with to see that something is unchanged lies out of the agent's reach.
+    """What the verifier compares with lies out of the agent's reach.
 
-    Why: a checksum, an original or a baseline in the image can be rewritten
-    together with the file that it speaks of.
+    Why: a checksum, an original or an expected output in the image can be
+    rewritten together with the file that it speaks of.
 
     Fix: keep the reference below `verifier/`, or write the digest into the test.
     """
@@ -228,7 +248,7 @@ def changeable_reference(task: TaskPackage) -> Iterator[Hit]:
     references = {
         path
         for path in islice(filter(_is_reference, facts.image.files), _MOST_LOOKED_AT)
-        if _is_compared(facts, path) and not _is_work(facts, path)
+        if _is_compared(facts, path) and not _is_work(facts, [path])
     }
     if not references:
         return
