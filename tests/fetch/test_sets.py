@@ -48,6 +48,9 @@ def test_choice_of_a_collection() -> None:
     with pytest.raises(UsageError, match="2 collections"):
         chosen(two, default="gone")
     assert chosen(two[:1], default="gone") == "a"
+    with pytest.raises(UsageError, match=r"x1b\[2J") as odd:
+        chosen(collections_in(["\x1b[2J/envs/x/task.md", "b/envs/x/task.md"]))
+    assert "\x1b" not in str(odd.value)
     with pytest.raises(RefusedError, match="holds no task"):
         chosen([])
 

@@ -68,6 +68,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Download, check, show, ask, replay; return the exit code."""
     from seatrials.commands.asking import agreed, somebody
+    from seatrials.commands.output import counting
     from seatrials.errors import EXIT_FINDINGS, EXIT_OK, UsageError
     from seatrials.fetch.listing import address_of
     from seatrials.flows.fetch import look
@@ -82,7 +83,8 @@ def run(args: argparse.Namespace) -> int:
     fetched = _fetched(args, offer)
     if fetched is None:
         return EXIT_FINDINGS
-    found = prospect(fetched)
+    with counting() as watch:
+        found = prospect(fetched, watch)
     how = options(found, reruns=args.reruns, only=args.only, jobs=args.jobs, force=args.force, given=args.env)
     _show(args, found, how)
     if not found.tasks:

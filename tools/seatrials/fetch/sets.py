@@ -122,7 +122,9 @@ def _names(found: Sequence[Found]) -> list[str]:
 
 def _listed(names: Sequence[str]) -> str:
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(f"`{name}`" for name in names[:_SHOWN]) + more
+    # The names are others' words: none may reach a terminal as it is.
+    shown = (name if name.isprintable() else ascii(name) for name in names[:_SHOWN])
+    return ", ".join(f"`{name}`" for name in shown) + more
 
 
 def _tasks(paths: Iterable[str]) -> list[str]:

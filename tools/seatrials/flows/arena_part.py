@@ -228,7 +228,8 @@ class ArenaPart:
                 message=found.message,
             )
             for task in report.tasks
-            for found in task.findings
+            # The arena knows nothing of a collection's waivers.
+            for found in (*task.findings, *(waived.finding for waived in task.waived))
             if is_gate(found.code)
         ]
 
