@@ -5,10 +5,8 @@ checked by itself by another, and the one that ends that too is known. A worker
 that overran its time on a task is replaced.
 """
 
-import faulthandler
 import gc
 import multiprocessing
-import os
 import signal
 import sys
 from collections import deque
@@ -32,8 +30,8 @@ from seatrials.task.package import DOCUMENT, TaskPackage
 _AHEAD: Final = 2
 _BATCH: Final = 8
 _GRACE: Final = 2.0
-_OVERRAN: Final = 1
-"""The exit code that `faulthandler` gives a process it ends."""
+_OVERRAN: Final = -signal.SIGPROF
+"""The exit code of a worker that the system ended at the last of its time."""
 
 _NOT_KEPT: Final = frozenset(rule.code for rule in limits.RULES)
 
@@ -244,30 +242,30 @@ def _work(
     gc.set_threshold(50_000, 10, 10)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
     for copy in copies:
         copy.close()
     cache = ResultCache(options.cache) if options.cache is not None else None
     stores = [] if options.reuse else _stores()
-    with Path(os.devnull).open("wb") as nowhere:
-        try:
-            while True:
-                answers: list[tuple[str, TaskReport]] = []
-                for index in connection.recv():
-                    root, label = names[index]
-                    task = TaskPackage(root, label=label)
-                    # The last resort where the time limit can't be heard, inside a C function for one.
-                    size = sum(file.size for file in task.files.values())
-                    last = limits.allowance(size) * 1.5 + _GRACE
-                    faulthandler.dump_traceback_later(last, exit=True, file=nowhere)
-                    answers.append(_judged(task, options, cache))
-                    faulthandler.cancel_dump_traceback_later()
-                    for clear in stores:
-                        clear()
-                    if _overran(answers[-1][1]):
-                        break
-                connection.send(answers)
-        except (EOFError, OSError):
-            return
+    try:
+        while True:
+            answers: list[tuple[str, TaskReport]] = []
+            for index in connection.recv():
+                root, label = names[index]
+                task = TaskPackage(root, label=label)
+                size = sum(file.size for file in task.files.values())
+                # The last resort where the time limit can't be heard, inside a C function for one: the
+                # system ends the process once it has used so many seconds of a processor.
+                signal.setitimer(signal.ITIMER_PROF, limits.allowance(size) * 1.5 + _GRACE)
+                answers.append(_judged(task, options, cache))
+                signal.setitimer(signal.ITIMER_PROF, 0)
+                for clear in stores:
+                    clear()
+                if _overran(answers[-1][1]):
+                    break
+            connection.send(answers)
+    except (EOFError, OSError):
+        return
 
 
 def _stores() -> list[Callable[[], None]]:
