@@ -100,6 +100,34 @@ RUNS: Final = (
         "0|5 in a case",
         script(FIVE, "code=$?", 'case "$code" in', "0|5) r=1 ;;", "*) r=0 ;;", "esac", f"echo $r {REWARD}"),
     ),
+    found(
+        "BYD106",
+        "5 becomes 0",
+        script(FIVE, "rc=$?", "if [ $rc -eq 5 ]; then rc=0; fi", *judged("[ $rc -eq 0 ]")),
+    ),
+    found("BYD106", "or else 5", script(*judged("pytest /verifier/test_outputs.py || [ $? -eq 5 ]"))),
+    passed(
+        "BYD106",
+        "5 is told, and fails",
+        script(FIVE, "rc=$?", "if [ $rc -eq 5 ]; then echo 'no tests'; r=0; fi", *judged("[ $rc -eq 0 ]")),
+    ),
+    found(
+        "BYD106",
+        "0 or 5 in Python",
+        {
+            **script("python3 /verifier/run.py", f"echo 1 {REWARD}"),
+            "verifier/run.py": "import pytest\n\ncode = pytest.main(['/verifier'])\nprint(code in (0, 5))\n",
+        },
+    ),
+    found(
+        "BYD106",
+        "a conftest that says OK",
+        {
+            "verifier/conftest.py": "def pytest_sessionfinish(session, exitstatus):\n"
+            "    if exitstatus == 5:\n        session.exitstatus = 0\n",
+        },
+    ),
+    passed("BYD106", "0 or 5 of something else", checks(f"assert int({OUT}) in (0, 5)")),
     passed("BYD106", "tests as they should be", {}),
     passed(
         "BYD106",

@@ -197,6 +197,38 @@ def _missing(tree: Tree, condition: ast.If, scope: Scope) -> str:
             return ""
 
 
+_ZERO_OR_FIVE: Final = re.compile(rb"\bin *[(\[{] *(?:0 *, *5|5 *, *0) *[)\]},]")
+_STATUS: Final = re.compile(r"status|code|\brc\b|\bret|exit|result|pytest\.main", re.IGNORECASE)
+
+
+def empty_run_passes(facts: PythonFacts) -> tuple[int, ...]:
+    """Return the lines that take pytest's exit code 5, no test collected, for a success."""
+    source = facts.source
+    if b"exitstatus" not in source and b"NO_TESTS_COLLECTED" not in source and b", 5" not in source:
+        return ()
+    if b"exitstatus" in source or b"NO_TESTS_COLLECTED" in source or _ZERO_OR_FIVE.search(source):
+        return facts.all(_empty_run_passes)
+    return ()
+
+
+def _empty_run_passes(tree: Tree) -> Iterator[int]:
+    for node, _, _ in tree.comparisons():
+        if isinstance(node.ops[0], ast.In) and _STATUS.search(ast.unparse(node.left)):
+            said = ast.unparse(node.comparators[0])
+            if re.search(r"\b0\b.*\b5\b|\b5\b.*\b0\b", said) or ("NO_TESTS" in said and "OK" in said):
+                yield node.lineno
+    for place, _, _ in tree.nodes:
+        match place:
+            case ast.Assign(targets=[ast.Attribute(attr="exitstatus")], value=value) if _is_ok(value):
+                yield place.lineno
+            case _:
+                pass
+
+
+def _is_ok(value: ast.expr) -> bool:
+    return ast.unparse(value).rpartition(".")[2] in {"0", "OK"}
+
+
 # Tests that cannot fail
 
 

@@ -9,15 +9,14 @@ from seatrials.parse.collected import (
     all_skipped,
     always_true,
     collects,
+    empty_run_passes,
     names,
     runs_nothing,
     skips_without_work,
 )
 from seatrials.parse.pytest import PythonFacts
 from seatrials.parse.self_checked import compares_nothing, only_itself
-from seatrials.parse.shell import Case as ShellCase
-from seatrials.parse.shell import Test as ShellTest
-from seatrials.parse.shell import parse_shell, walk
+from seatrials.parse.shell import AndOr, Body, Case, Command, If, Node, Test, parse_shell, walk
 from seatrials.rules.controls import checks_in_shell
 from seatrials.rules.grading import grading, is_below
 from seatrials.rules.model import Hit, TaskRule
@@ -26,9 +25,9 @@ from seatrials.task.package import TaskPackage
 
 _MOST_INPUTS: Final = 1000
 HARNESS: Final = ("/verifier", "/tests")
+_EMPTY: Final = "takes pytest's exit code 5, no test collected, for a pass"
 _CONFIGS: Final = frozenset({"pytest.ini", ".pytest.ini", "tox.ini", "setup.cfg", "pyproject.toml"})
 _DEFAULT: Final = re.compile(r"test_.*\.py|.*_test\.py")
-_NO_TESTS: Final = re.compile(rb"NO_TESTS_COLLECTED|\bno_tests\b")
 
 
 def runs_no_test(task: TaskPackage) -> Iterator[Hit]:
@@ -46,9 +45,10 @@ def runs_no_test(task: TaskPackage) -> Iterator[Hit]:
         for run in runs_of(file.read()):
             yield from _of_run(task, run, folder, file.path, facts)
         for line in _five_passes(file.read()):
-            message = "takes pytest's exit code 5, no test collected, for a pass"
-            yield Hit(path=file.path, line=line, message=message)
+            yield Hit(path=file.path, line=line, message=_EMPTY)
     for path, found in facts.items():
+        for line in empty_run_passes(found):
+            yield Hit(path=path, line=line, message=_EMPTY)
         for line, missing in skips_without_work(found):
             if not is_below(missing, HARNESS) and missing not in grading(task).image.files:
                 message = f"a test is skipped, and so does not fail, where `{missing}` is missing"
@@ -126,7 +126,8 @@ def _unmatched(run: Run, options: dict[str, str], files: list[tuple[str, PythonF
 
 
 _STATUS: Final = re.compile(r"\$\{?(?:\?|\w*(?:status|code|rc|ret|exit|result)\w*)", re.IGNORECASE)
-_IS_FIVE: Final = re.compile(r"""["']?\$\{?[\w?]+\}?["']?\s*(?:-eq|==?)\s*["']?5["']?(?![\d.])""")
+_IS_FIVE: Final = re.compile(r"""\$\{?[\w?]+\}?["']?\s*(?:-eq|==?)\s*["']?5["']?(?![\d.])""")
+_IS_ZERO: Final = re.compile(r"""\$\{?[\w?]+\}?["']?\s*(?:-eq|==?)\s*["']?0["']?(?![\d.])""")
 
 
 def _five_passes(source: bytes) -> Iterator[int]:
@@ -135,13 +136,45 @@ def _five_passes(source: bytes) -> Iterator[int]:
         return
     for node in walk(parse_shell(source).body):
         match node:
-            case ShellTest(text=text, line=line) if _IS_FIVE.search(text) and _STATUS.search(text):
-                yield line
-            case ShellCase(word=word, items=items) if _STATUS.search(word.raw):
-                for patterns, _ in items:
-                    said = {pattern.raw.strip("\"'") for pattern in patterns}
-                    if {"0", "5"} <= said:
+            case Test(text=text) if "||" in text and _IS_FIVE.search(text) and _IS_ZERO.search(text):
+                yield node.line
+            case AndOr(items=items, operators=operators) if set(operators) == {"||"} and _is_five(items[-1:]):
+                first = items[0]
+                is_run = isinstance(first, Command) and any("pytest" in word.raw for word in first.words)
+                if is_run or (isinstance(first, Test) and _IS_ZERO.search(first.text)):
+                    yield node.line
+            case If(branches=branches):
+                for condition, body in branches:
+                    if _is_five(condition) and any(map(_is_success, walk(body))):
+                        yield condition[0].line
+            case Case(word=word, items=cases) if _STATUS.search(word.raw):
+                for patterns, _ in cases:
+                    if {"0", "5"} <= {pattern.raw.strip("\"'") for pattern in patterns}:
                         yield node.line
+            case _:
+                pass
+
+
+def _is_five(body: Body) -> bool:
+    return (
+        len(body) == 1
+        and isinstance(body[0], Test)
+        and bool(_IS_FIVE.search(body[0].text) and _STATUS.search(body[0].text))
+    )
+
+
+def _is_success(node: Node) -> bool:
+    """Say whether a command ends with success, sets the status to 0 or the reward to 1."""
+    if not isinstance(node, Command):
+        return False
+    for name, value in node.assignments:
+        if (_STATUS.fullmatch(f"${name}") and value.raw == "0") or (
+            "reward" in name.lower() and value.raw.startswith("1")
+        ):
+            return True
+    words = [word.raw for word in node.words]
+    writes = node.name == "echo" and any("reward" in part.target.raw.lower() for part in node.redirects)
+    return words == ["exit", "0"] or (writes and words[1:2] == ["1"])
 
 
 def always_holds(task: TaskPackage) -> Iterator[Hit]:
