@@ -21,6 +21,7 @@ from seatrials.parse.shell import (
 )
 from seatrials.parse.shell import Test as Condition
 from seatrials.parse.shell import Word as ShellWord
+from seatrials.rules.limits import OutOfTime, time_limit
 
 
 def parse(text: str) -> Script:
@@ -252,3 +253,23 @@ def test_enormous_scripts_come_to_an_end(text: str) -> None:
     for command in script.commands():
         known |= {name: value.resolve(known) for name, value in command.assignments}
         assert all(word.resolve(known) is not None for word in command.words)
+
+
+@pytest.mark.parametrize("sign", [b"[a](", b"||", b"<<A\n"])
+def test_script_that_costs_the_square_of_its_length_is_given_up(
+    sign: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After its time nothing is said of a script, and the next one is parsed as ever."""
+    monkeypatch.setattr("seatrials.parse.shell.MAX_SECONDS", 0.2)
+    parse_shell.cache_clear()
+    assert parse_shell(sign * 50_000).too_large
+    parse_shell.cache_clear()
+    assert [command.name for command in parse_shell(b"echo a\n" * 3000).commands()] == ["echo"] * 3000
+
+
+def test_time_limit_holds_within_the_grammar(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The signal that ends a task's time is heeded once the parser has given up, and is not lost in it."""
+    monkeypatch.setattr("seatrials.parse.shell.MAX_SECONDS", 0.5)
+    parse_shell.cache_clear()
+    with pytest.raises(OutOfTime), time_limit(0.05):
+        parse_shell(b"[a](" * 50_000)

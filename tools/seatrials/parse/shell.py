@@ -6,7 +6,11 @@ with its line. What is nested too deeply, or isn't understood, is `Opaque`.
 """
 
 import re
+import signal
+import threading
+import time
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, Literal
@@ -17,6 +21,14 @@ if TYPE_CHECKING:
 
 MAX_SOURCE: Final = 256 * 1024
 """Bytes that are parsed; of a larger script nothing is said but that it is large."""
+
+MAX_SECONDS: Final = 3.0
+"""Seconds of the processor that the grammar may take over one script; a real one of 256 KiB takes 0.2."""
+
+_TIMED: Final = 8 * 1024
+"""Bytes up to which a script is parsed without a clock: none of that size takes half a second."""
+
+_PIECE: Final = 64 * 1024
 
 MAX_DEPTH: Final = 60
 """How deep compound commands are followed."""
@@ -197,7 +209,7 @@ class Script:
     ``#!/usr/bin/env bash``), empty without one; `options` its letters, such as
     ``e``; `bad_line` the first line that the grammar does not accept; `crlf`
     the first line that ends in a carriage return; `too_large` says that
-    nothing was parsed.
+    nothing was parsed: it is over `MAX_SOURCE`, or took over `MAX_SECONDS`.
     """
 
     interpreter: str
@@ -272,11 +284,51 @@ def parse_shell(source: bytes) -> Script:
     crlf = source.count(b"\n", 0, source.find(b"\r\n")) + 1 if b"\r\n" in source else None
     if len(source) > MAX_SOURCE:
         return Script(interpreter=program, options=options, body=(), crlf=crlf, too_large=True)
-    root = _parser().parse(source.replace(b"\r\n", b"\n")).root_node
+    text = source.replace(b"\r\n", b"\n")
+    if len(text) > _TIMED and not _is_parsed_in_time(text):
+        return Script(interpreter=program, options=options, body=(), crlf=crlf, too_large=True)
+    root = _parser().parse(text).root_node
     bad = _bad_line(root) if root.has_error else None
     return Script(
         interpreter=program, options=options, body=_Reader().body(root.children, 0), bad_line=bad, crlf=crlf
     )
+
+
+def _is_parsed_in_time(text: bytes) -> bool:
+    """Say whether the grammar gets through a script: over some signs it takes the square of their number."""
+    start = time.process_time()
+    parser = _parser()
+    with _signals_held():
+        try:
+            # Only a source that is asked for piece by piece can be given up.
+            parser.parse(
+                lambda at, _: text[at : at + _PIECE],
+                progress_callback=lambda _, __: time.process_time() - start > MAX_SECONDS,
+            )
+        except ValueError:
+            parser.reset()
+            return False
+    return True
+
+
+@contextmanager
+def _signals_held() -> Iterator[None]:
+    """Put off what a signal's handler does: what it raised in the parser's callback would be lost there."""
+    held = (signal.SIGALRM, signal.SIGINT)
+    before = [signal.getsignal(number) for number in held]
+    if threading.current_thread() is not threading.main_thread() or None in before:
+        yield
+        return
+    came: list[int] = []
+    for number in held:
+        signal.signal(number, lambda one, _: came.append(one))
+    try:
+        yield
+    finally:
+        for number, handler in zip(held, before, strict=True):
+            signal.signal(number, handler)
+        for one in dict.fromkeys(came):
+            signal.raise_signal(one)
 
 
 @lru_cache(maxsize=1)

@@ -60,7 +60,7 @@ def _facts(of: ByListing) -> tuple[tuple[TaskFile, ScriptFacts], ...]:
     """Return each test script with what is known of it."""
     out: list[tuple[TaskFile, ScriptFacts]] = []
     for folder, file in _test_scripts(of.task):
-        source = file.read()
+        source = file.head()
         helpers: dict[str, bool] = {}
         for path, other in of.task.files.items():
             if path.startswith(f"{folder}/") and other is not file and other.kind == "file":
@@ -74,7 +74,7 @@ def _facts(of: ByListing) -> tuple[tuple[TaskFile, ScriptFacts], ...]:
 def _writes_reward(file: TaskFile) -> bool:
     if file.size > _MAX_HELPER:
         return False
-    source = file.read()
+    source = file.head()
     return (b"eward" in source or b"EWARD" in source) and bool(WRITES_REWARD.search(source))
 
 
@@ -170,10 +170,10 @@ def takes_other_numbers(task: TaskPackage) -> Iterator[Hit]:
         if not path.startswith(folder) or file.kind != "file" or file.size > _MAX_HELPER:
             continue
         if path.endswith(".py"):
-            for line, code in _loose_python(file.read()):
+            for line, code in _loose_python(file.head()):
                 yield Hit(path=path, line=line, message=f"`{code}` takes other numbers too")
         elif path.endswith(".sh"):
-            for line, code in _loose_shell(file.read()):
+            for line, code in _loose_shell(file.head()):
                 yield Hit(path=path, line=line, message=f"`{code}` takes other numbers too")
 
 
@@ -351,7 +351,7 @@ def ctrf_elsewhere(task: TaskPackage) -> Iterator[Hit]:
     Fix: write `--ctrf /logs/verifier/ctrf.json`.
     """
     file = task.resolve(f"{task.native.verifier_dir}/test.sh")
-    if file is None or b"--ctrf" not in (source := file.read()):
+    if file is None or b"--ctrf" not in (source := file.head()):
         return
     # As BenchFlow does it: what follows a `#` is cut off, and the first use counts.
     lines = [line.split("#", 1)[0] for line in source.decode("utf-8", "replace").splitlines()]
@@ -394,7 +394,7 @@ def solution_path(task: TaskPackage) -> Iterator[Hit]:
 
 def _code(file: TaskFile) -> str:
     """Return a file's text with whole-line comments blanked."""
-    return re.sub(r"(?m)^[ \t]*#.*$", "", file.read().decode("utf-8", "replace"))
+    return re.sub(r"(?m)^[ \t]*#.*$", "", file.head().decode("utf-8", "replace"))
 
 
 _PROBE: Final = re.compile(
@@ -414,7 +414,7 @@ def downloads(task: TaskPackage) -> Iterator[Hit]:
     if _verifier_network(task) != "no-network":
         return
     for folder, file in _test_scripts(task):
-        for line, what in _downloads(file.read()):
+        for line, what in _downloads(file.head()):
             message = f"`{what}` needs the network, which is off (`{folder}/` runs in the sandbox)"
             yield Hit(path=file.path, line=line, message=message)
 
@@ -551,7 +551,7 @@ def root_only_output(task: TaskPackage) -> Iterator[Hit]:
     file = task.resolve(DOCKERFILE)
     if file is None or task.native.get("agent", "user") in {"root", 0, "0"}:
         return
-    instructions = parse_dockerfile(file.read()).instructions
+    instructions = parse_dockerfile(file.head()).instructions
     configured = task.native.get("sandbox", "workdir")
     workdir = (
         configured if isinstance(configured, str) else (instructions[-1].workdir if instructions else "")
@@ -617,13 +617,13 @@ def _image_scripts(task: TaskPackage) -> Iterator[TaskFile]:
     ]
     dockerfile = task.resolve(DOCKERFILE) if scripts else None
     if dockerfile is not None:
-        instructions = parse_dockerfile(dockerfile.read()).instructions
+        instructions = parse_dockerfile(dockerfile.head()).instructions
         words = names_said(instructions)
         yield from (file for file in scripts if file.name in words)
 
 
 def _is_shell(file: TaskFile) -> bool:
-    return "." not in file.name and file.size <= _MAX_HELPER and shebang(file.read())[0] in _SHELLS
+    return "." not in file.name and file.size <= _MAX_HELPER and shebang(file.head())[0] in _SHELLS
 
 
 def crlf_script(task: TaskPackage) -> Iterator[Hit]:
@@ -635,7 +635,7 @@ def crlf_script(task: TaskPackage) -> Iterator[Hit]:
     Fix: `dos2unix FILE`, and `*.sh text eol=lf` in `.gitattributes`.
     """
     for file in (*_run_scripts(task), *_image_scripts(task)):
-        source = file.read()
+        source = file.head()
         if b"\r\n" in source:
             line = source.count(b"\n", 0, source.find(b"\r\n")) + 1
             yield Hit(
@@ -655,8 +655,8 @@ def no_shebang(task: TaskPackage) -> Iterator[Hit]:
     names.add(f"{task.native.oracle_dir}/solve.sh")
     for path in sorted(names):
         file = task.resolve(path)
-        if file is not None and file.size and not file.read().startswith(b"#!"):
-            bom = " (a byte-order mark stands before it)" if file.read().startswith(b"\xef\xbb\xbf#!") else ""
+        if file is not None and file.size and not file.head().startswith(b"#!"):
+            bom = " (a byte-order mark stands before it)" if file.head().startswith(b"\xef\xbb\xbf#!") else ""
             yield Hit(path=path, line=1, message=f"`{path}` does not start with `#!`{bom}")
 
 
@@ -678,7 +678,8 @@ def bad_shell(task: TaskPackage) -> Iterator[Hit]:
 def large_script(task: TaskPackage) -> Iterator[Hit]:
     """A script is small enough to be looked at.
 
-    Why: what is larger than 256 KiB is not parsed, so no rule here says anything about it.
+    Why: what is larger than 256 KiB, or so tangled that the grammar takes
+    seconds over it, is not parsed, so no rule here says anything about it.
 
     Fix: move data out of the script into a file of its own.
     """
@@ -689,7 +690,7 @@ def large_script(task: TaskPackage) -> Iterator[Hit]:
 
 
 def _shell(file: TaskFile) -> Script | None:
-    source = file.read()
+    source = file.head()
     program, _ = shebang(source)
     return parse_shell(source) if not program or program in _SHELLS else None
 
