@@ -9,7 +9,6 @@ its hash, below ``$XDG_CACHE_HOME/seatrials/arena`` (``~/.cache`` without it)::
 
 import hashlib
 import json
-import os
 import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from typing import Final
 from seatrials.arena import kept
 from seatrials.arena.site import Site, fetch
 from seatrials.errors import CannotJudgeError, RefusedError, UsageError
+from seatrials.places import cache_home
 
 _SHA: Final = re.compile(r"[0-9a-f]{64}")
 
@@ -39,13 +39,10 @@ Ask = Callable[[Offer], bool]
 
 def default_folder() -> Path:
     """Return where trusted scripts are kept for this user; UsageError where there is no home for them."""
-    # Its specification: a relative path is to be ignored.
-    if (root := os.environ.get("XDG_CACHE_HOME")) and Path(root).is_absolute():
-        return Path(root) / "seatrials" / "arena"
-    try:
-        return Path.home() / ".cache" / "seatrials" / "arena"
-    except RuntimeError:
-        raise UsageError("no home folder to keep the arena's client in; set `XDG_CACHE_HOME`") from None
+    home = cache_home()
+    if home is None:
+        raise UsageError("no home folder to keep the arena's client in; set `XDG_CACHE_HOME`")
+    return home / "seatrials" / "arena"
 
 
 def hashes_of(words: Collection[str]) -> frozenset[str]:

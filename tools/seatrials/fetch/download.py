@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, Final
 from seatrials.errors import CannotJudgeError, RefusedError
 from seatrials.fetch.listing import AGAIN, RemoteFile, Snapshot, refuse_hostile
 from seatrials.hub_client import DATASET, explained
+from seatrials.places import cache_home
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
@@ -50,13 +51,10 @@ Watch = Callable[[Progress], None]
 
 def cache_folder() -> Path:
     """Return where data sets are kept for this user; CannotJudgeError where there is no home for them."""
-    # Its specification: a relative path is to be ignored.
-    if (root := os.environ.get("XDG_CACHE_HOME")) and Path(root).is_absolute():
-        return Path(root) / "seatrials" / "hub"
-    try:
-        return Path.home() / ".cache" / "seatrials" / "hub"
-    except RuntimeError:
-        raise CannotJudgeError("this user has no home folder; set `XDG_CACHE_HOME`") from None
+    home = cache_home()
+    if home is None:
+        raise CannotJudgeError("this user has no home folder; set `XDG_CACHE_HOME`")
+    return home / "seatrials" / "hub"
 
 
 def repo_folder(repo: str, *, cache: Path | None = None) -> Path:

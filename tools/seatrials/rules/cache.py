@@ -18,6 +18,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, Final
 
+from seatrials.places import cache_home
 from seatrials.rules.model import Profile, TaskReport
 from seatrials.rules.stored import decode, encode
 from seatrials.task.package import TaskPackage
@@ -29,13 +30,8 @@ _MAGIC: Final = b"seatrials check 1 "
 
 def default_folder() -> Path | None:
     """Return where results are kept for this user; None where there is no home for them."""
-    # Its specification: a relative path is to be ignored.
-    if (root := os.environ.get("XDG_CACHE_HOME")) and Path(root).is_absolute():
-        return Path(root) / "seatrials" / "check"
-    try:
-        return Path.home() / ".cache" / "seatrials" / "check"
-    except RuntimeError:
-        return None
+    home = cache_home()
+    return home / "seatrials" / "check" if home is not None else None
 
 
 @cache
