@@ -115,3 +115,35 @@ def test_closed_stream_changes_no_exit_code(words: str, code: int, tmp_path: Pat
     )
     assert done.returncode == code
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a device that is always full")
+@pytest.mark.parametrize(
+    "words", ["rules", "rules --format markdown", "--help", "check --help", "explain DOC101"]
+)
+def test_full_disk_is_one_line_and_not_our_fault(words: str, tmp_path: Path) -> None:
+    """Where the output finds no room, that is said once, and the code is that of a bad place to write to."""
+    done = subprocess.run(
+        f"{sys.executable} -m seatrials {words} > /dev/full",
+        shell=True,
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+    )
+    assert (done.returncode, done.stderr) == (
+        2,
+        "seatrials: the output can't be written: No space left on device\n",
+    )
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a device that is always full")
+def test_where_nothing_can_be_said_the_code_still_tells(tmp_path: Path) -> None:
+    """With both streams on a full disk the command ends with its code and without a traceback anywhere."""
+    done = subprocess.run(
+        f"{sys.executable} -m seatrials check nope > /dev/full 2> /dev/full",
+        shell=True,
+        check=False,
+        cwd=tmp_path,
+    )
+    assert done.returncode == 2

@@ -1,16 +1,21 @@
 """The door: parse the command line, call one command, turn errors into a line and an exit code."""
 
 import argparse
+import errno
 import importlib
 import keyword
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from seatrials import __version__
-from seatrials.errors import EXIT_INTERRUPTED, SeatrialsError
+from seatrials.errors import EXIT_INTERRUPTED, SeatrialsError, UsageError
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
 
 COMMANDS: Final = (
     ("new", "make a new task from the template"),
@@ -40,7 +45,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     _stand_in_for_closed_streams()
     try:
-        return _run(words)
+        try:
+            return _run(words)
+        finally:
+            # Here, where it can still be said that there is no room for it.
+            sys.stdout.flush()
     except SeatrialsError as error:
         _say(str(error))
         return error.exit_code
@@ -51,11 +60,27 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader has left, as `head` does; nothing more can be said to it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except Exception as error:
-        if os.environ.get("SEATRIALS_DEBUG"):
-            raise
-        _say(f"a fault of seatrials: {type(error).__name__}: {error} (SEATRIALS_DEBUG=1 shows where)")
-        return SeatrialsError.exit_code
+    except OSError as error:
+        if error.errno not in _NO_ROOM:
+            return _fault(error)
+        # What is left in the stream's buffer must not be tried again at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        where = f"`{error.filename}`" if error.filename else "the output"
+        _say(f"{where} can't be written: {error.strerror}")
+        return UsageError.exit_code
+    except Exception as error:  # noqa: BLE001 - a line and a code for whatever it is
+        return _fault(error)
+
+
+_NO_ROOM: Final = frozenset({errno.EDQUOT, errno.EFBIG, errno.ENOSPC, errno.EROFS})
+"""Faults of the place that is written to, and not of this program."""
+
+
+def _fault(error: Exception) -> int:
+    if os.environ.get("SEATRIALS_DEBUG"):
+        raise error
+    _say(f"a fault of seatrials: {type(error).__name__}: {error} (SEATRIALS_DEBUG=1 shows where)")
+    return SeatrialsError.exit_code
 
 
 def _run(words: list[str]) -> int:
@@ -68,7 +93,7 @@ def _run(words: list[str]) -> int:
         parser.print_help()
         return 2
     module = importlib.import_module(module_name(called))
-    own = argparse.ArgumentParser(
+    own = _Parser(
         prog=f"seatrials {called}", description=module.__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     module.configure(own)
@@ -85,7 +110,7 @@ def module_name(command: str) -> str:
 
 def _parser() -> argparse.ArgumentParser:
     listed = "\n".join(f"  {name:<10} {help_}" for name, help_ in COMMANDS)
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="seatrials",
         description=f"An authoring kit for collections of agentic RL tasks.\n\ncommands:\n{listed}",
         epilog=_EPILOG,
@@ -98,6 +123,16 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser that does not hide that its help could not be written."""
+
+    def _print_message(self, message: str, file: "SupportsWrite[str] | None" = None) -> None:
+        if message and file is sys.stdout:
+            file.write(message)
+        else:
+            super()._print_message(message, file)
+
+
 def _stand_in_for_closed_streams() -> None:
     """Let a command run that was started with a standard stream closed (`>&-`): its exit code still tells."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
@@ -106,5 +141,8 @@ def _stand_in_for_closed_streams() -> None:
 
 
 def _say(message: str) -> None:
-    sys.stdout.flush()
-    print(f"seatrials: {message}", file=sys.stderr)
+    # Where neither stream takes anything any more, the exit code still tells.
+    with suppress(OSError):
+        sys.stdout.flush()
+    with suppress(OSError):
+        print(f"seatrials: {message}", file=sys.stderr, flush=True)
