@@ -119,7 +119,7 @@ def _verifier_losses(files: Mapping[str, TaskFile]) -> Iterator[Note]:
     file, script = files.get(path), files.get(f"{folder}/test.sh")
     if file is None or script is None:
         return
-    chosen = parse_verifier_document(file.read(), path=path).selected
+    chosen = parse_verifier_document(file.head(), path=path).selected
     if chosen is None:
         yield Note(kind="loss", message=f"`{path}` can't be read; Harbor runs `tests/test.sh`", look=True)
     elif chosen.type != "script":

@@ -34,7 +34,7 @@ def script_command(script: TaskFile) -> str:
     BenchFlow asks for a packaged file in it, and the script's own interpreter
     because a strategy that starts with another word gets no run bit.
     """
-    first = script.read()[:256].split(b"\n", 1)[0].strip()
+    first = script.head()[:256].split(b"\n", 1)[0].strip()
     words = ["bash"]
     if first.startswith(b"#!"):
         words = first[2:].decode("utf-8", "replace").split() or words

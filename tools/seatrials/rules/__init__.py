@@ -18,6 +18,7 @@ from seatrials.rules import (
     outputs,
     overlap,
     pins,
+    readable,
     schema,
     scripts,
     solutions,
@@ -60,6 +61,7 @@ TASK_RULES: Final = tuple(
             *outputs.RULES,
             *vacuous.RULES,
             *trust.RULES,
+            *readable.RULES,
         )
     )
 )

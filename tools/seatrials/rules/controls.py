@@ -45,7 +45,7 @@ def idle_solution(task: TaskPackage) -> Iterator[Hit]:
     Fix: write the steps that solve the task.
     """
     for file in solutions(task):
-        source = file.read()
+        source = file.head()
         program, _ = shebang(source)
         idle = _is_idle(parse_shell(source)) if program in _SHELLS else _is_idle_python(program, source)
         if idle:
@@ -110,7 +110,7 @@ def fetching_solution(task: TaskPackage) -> Iterator[Hit]:
     Fix: put what it needs into `environment/` or `oracle/`.
     """
     for file in solutions(task):
-        for command in parse_shell(file.read()).commands():
+        for command in parse_shell(file.head()).commands():
             words = [word.resolve({}) for word in command.words]
             host = next((match[1] for word in words for match in [_URL.search(word)] if match), "")
             if command.name in _FETCHERS and host and (command.name != "git" or "clone" in words):
@@ -163,7 +163,7 @@ def checks_in_shell(task: TaskPackage) -> bool:
         if not below.endswith((".sh", ".py", ".md", ".txt", ".json", ".csv")) and file.executable:
             return True
         if below == "test.sh" and file.size <= MAX_FILE:
-            for command in parse_shell(file.read()).commands():
+            for command in parse_shell(file.head()).commands():
                 if command.name not in {"test", "["} and _OTHER_CHECKS.fullmatch(command.name):
                     return True
     return False
@@ -185,11 +185,11 @@ def only_full_reward(task: TaskPackage) -> Iterator[Hit]:
         file = task.resolve(f"{folder}test.sh")
         if file is None or file.size > MAX_FILE:
             continue
-        written = _rewards(file.read())
+        written = _rewards(file.head())
         if not written or any(value is None or value < 1 for _, value in written):
             continue
         others = (other for _, other in verifier_files(task) if other is not file and other.size <= MAX_FILE)
-        if not any(WRITES_REWARD.search(other.read()) for other in others):
+        if not any(WRITES_REWARD.search(other.head()) for other in others):
             message = f"`{file.path}` can only write the reward {written[0][1]:g}"
             yield Hit(path=file.path, line=written[0][0], message=message)
 

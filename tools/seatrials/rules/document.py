@@ -117,7 +117,7 @@ def _markers(files: Iterable[TaskFile]) -> Iterator[Hit]:
             if file.holds(MARKER_BYTES):
                 yield Hit(path=file.path, message="scaffold text is still there")
             continue
-        data = file.read()
+        data = file.head()
         if MARKER_BYTES not in data:
             continue
         for number, line in enumerate(data.splitlines(), start=1):
@@ -187,8 +187,8 @@ def crlf(task: TaskPackage) -> Iterator[Hit]:
     """
     for name in (DOCUMENT, CONFIG, INSTRUCTION):
         file = task.resolve(name)
-        if file is not None and (found := file.read().find(b"\r")) >= 0:
-            line = file.read().count(b"\n", 0, found) + 1
+        if file is not None and (found := file.head().find(b"\r")) >= 0:
+            line = file.head().count(b"\n", 0, found) + 1
             yield Hit(path=name, line=line, message=f"`{name}` has lines that end with CR LF")
 
 
@@ -219,7 +219,7 @@ def left_conflict(task: TaskPackage) -> Iterator[Hit]:
             if _REJECTED.search(file.text or ""):
                 yield Hit(path=path, message="a rejected part of an update was left here")
         elif file.kind == "file" and file.size <= MAX_TEXT and _is_authored(task, path):
-            data = file.read()
+            data = file.head()
             if b"<<<<<<< " in data and (found := _CONFLICT.search(data)):
                 line = data.count(b"\n", 0, found.start()) + 1
                 yield Hit(path=path, line=line, message="a conflict is not resolved: `<<<<<<<` to `>>>>>>>`")

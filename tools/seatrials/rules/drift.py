@@ -87,7 +87,7 @@ def _definition(task: TaskPackage) -> Iterator[Hit]:
         yield Hit(path=INSTRUCTION, message=f"`{INSTRUCTION}` can't be read; delete it")
     else:
         problems: list[Problem] = []
-        text = decode(instruction.read(), INSTRUCTION, problems)
+        text = decode(instruction.head(), INSTRUCTION, problems)
         text = "\ufeff" + text if any(problem.kind == "bom" for problem in problems) else text
         undecodable = any(problem.kind == "encoding" for problem in problems)
         if undecodable or _plain(text) != _plain(document.prompt):

@@ -181,7 +181,7 @@ def _shares(
 
 def _likeness(report: TaskReport) -> _Likeness | None:
     """Read what is compared of a task; None for what its own check could not bear."""
-    if any(found.code in {rule.code for rule in limits.RULES} for found in report.findings):
+    if limits.is_unchecked(report.findings):
         return None
     task = TaskPackage(Path(report.path))
     try:

@@ -247,7 +247,7 @@ def _grading(of: ByListing) -> Grading:
     task = of.task
     folder, path = _build(task)
     file = task.resolve(path)
-    dockerfile = parse_dockerfile(file.read()) if file is not None else None
+    dockerfile = parse_dockerfile(file.head()) if file is not None else None
     below = {
         name.removeprefix(folder): entry for name, entry in task.files.items() if name.startswith(folder)
     }

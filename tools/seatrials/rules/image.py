@@ -39,7 +39,7 @@ _ROOTED: Final = frozenset(
 
 def _dockerfile(task: TaskPackage) -> Dockerfile | None:
     file = task.resolve(DOCKERFILE)
-    return parse_dockerfile(file.read()) if file is not None else None
+    return parse_dockerfile(file.head()) if file is not None else None
 
 
 def _context_files(task: TaskPackage) -> dict[str, TaskFile]:
@@ -62,10 +62,10 @@ def _has_other_context(task: TaskPackage) -> bool:
     """Say whether a compose file builds the agent's service from another folder, or with arguments."""
     for name in ("docker-compose.yaml", "docker-compose.yml"):
         file = task.resolve(_FOLDER + name)
-        if file is None or b"build" not in file.read():
+        if file is None or b"build" not in file.head():
             continue
         try:
-            compose = yaml.safe_load(file.read())
+            compose = yaml.safe_load(file.head())
         except (yaml.YAMLError, ValueError, RecursionError):
             return True
         match compose:
@@ -186,7 +186,7 @@ def bad_ignore_pattern(task: TaskPackage) -> Iterator[Hit]:
     """
     file = task.resolve(f"{_FOLDER}.dockerignore")
     if file is not None:
-        for line, pattern in parse_ignore(file.read()).bad:
+        for line, pattern in parse_ignore(file.head()).bad:
             yield Hit(path=file.path, line=line, message=f"the pattern `{pattern[:60]}` can't be read")
 
 

@@ -120,7 +120,7 @@ def _payloads(of: ByListing) -> tuple[_Payload, ...]:
     python = b"\n".join(file.read() for below, file in files if below.endswith(".py"))
     for below, file in files:
         name = posixpath.basename(below)
-        if _TESTS.fullmatch(name) and _is_used(name, scripts, python):
+        if _TESTS.fullmatch(name) and is_used(name, scripts, python):
             out.append(_Payload(f"`{file.path}`, a test file of the verifier", file.read()))
         elif is_answer_like(below) and not below.endswith(_CODE):
             out.append(
@@ -134,7 +134,7 @@ _RUNS_FOLDER: Final = re.compile(
 )
 
 
-def _is_used(name: str, scripts: bytes, python: bytes) -> bool:
+def is_used(name: str, scripts: bytes, python: bytes) -> bool:
     """Say whether the verifier runs a test file: some hold a copy of the agent's own tests that none does."""
     if name == "test.sh" or _RUNS_FOLDER.search(scripts):
         return True

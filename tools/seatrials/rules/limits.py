@@ -2,11 +2,12 @@
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Final
 
+from seatrials.findings import Finding
 from seatrials.rules.model import Hit, KitRule
 
 SECONDS: Final = 10.0
@@ -98,3 +99,8 @@ FAILED: Final = KitRule("KIT102", "review", rule_failed)
 DIED: Final = KitRule("KIT103", "reject", check_died)
 
 RULES: Final = (TOO_LONG, FAILED, DIED)
+
+
+def is_unchecked(findings: Iterable[Finding]) -> bool:
+    """Say whether a task's check was ended: nobody should read it again outside of a watched process."""
+    return any(found.code in {TOO_LONG.code, DIED.code} for found in findings)

@@ -20,7 +20,15 @@ from typing import Any, Final, Literal
 
 from seatrials.errors import UsageError
 from seatrials.rules.grading import MAX_PROMPT, prompt_of
-from seatrials.rules.limits import FAILED, SECONDS, TOO_LONG, OutOfTime, allowance, time_limit
+from seatrials.rules.limits import (
+    FAILED,
+    SECONDS,
+    TOO_LONG,
+    OutOfTime,
+    allowance,
+    is_unchecked,
+    time_limit,
+)
 from seatrials.rules.model import Hit, KitRule, TaskReport
 from seatrials.task.package import TaskPackage
 
@@ -381,7 +389,7 @@ def overlapping(
         task = by_path.get(report.path)
         findings = list(report.findings)
         try:
-            if task is not None and suites:
+            if task is not None and suites and not is_unchecked(report.findings):
                 with time_limit(SECONDS):
                     size = sum(file.size for file in task.files.values())
                 with time_limit(allowance(size)):

@@ -151,7 +151,7 @@ def dockerfile_without_from(task: TaskPackage) -> Iterator[Hit]:
     file = task.resolve(DOCKERFILE)
     if file is None:
         return
-    text = file.read().decode("utf-8", errors="replace").lstrip("\ufeff")
+    text = file.head().decode("utf-8", errors="replace").lstrip("\ufeff")
     for number, line in enumerate(text.splitlines(), start=1):
         words = line.split()
         if not words or words[0].startswith("#"):
@@ -340,7 +340,7 @@ def bad_review_rubric(task: TaskPackage) -> Iterator[Hit]:
     if link is not None and file is None and link.location.is_file():
         yield Hit(path=path, message=f"`{path}` must be a file, or a link to one inside the task")
     if file is not None:
-        for says in review_rubric_faults(file.read()):
+        for says in review_rubric_faults(file.head()):
             yield Hit(path=path, message=says)
 
 

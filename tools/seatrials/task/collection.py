@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from seatrials.errors import UsageError
 from seatrials.task.document import Problem, YamlData, decode, parse_yaml
-from seatrials.task.files import is_junk
+from seatrials.task.files import MAX_TEXT, is_junk
 from seatrials.task.package import CONFIG, DOCUMENT, INSTRUCTION, TaskPackage
 
 MANIFEST: Final = "submission.yaml"
@@ -36,12 +36,18 @@ class Collection:
     @cached_property
     def manifest(self) -> YamlData | None:
         """The parsed ``submission.yaml``; None where there is none."""
-        if not self.manifest_path.is_file():  # a pipe would never end
+        path = self.manifest_path
+        if not os.path.lexists(path):
             return None
+        if not path.is_file():  # a pipe would never end
+            return _no_manifest("must be a file" if path.exists() else "is a link that leads nowhere")
         try:
-            raw = self.manifest_path.read_bytes()
-        except OSError:
-            return None
+            with path.open("rb") as stream:
+                raw = stream.read(MAX_TEXT + 1)
+        except OSError as error:
+            return _no_manifest(f"can't be read: {error.strerror}")
+        if len(raw) > MAX_TEXT:
+            return _no_manifest(f"has more than {MAX_TEXT:,} bytes")
         problems: list[Problem] = []
         text = decode(raw, MANIFEST, problems)
         parsed = parse_yaml(text, path=MANIFEST)
@@ -70,6 +76,11 @@ class Selection:
 
     tasks: tuple[TaskPackage, ...]
     collection: Collection | None
+
+
+def _no_manifest(why: str) -> YamlData:
+    problem = Problem(kind="yaml", path=MANIFEST, line=None, message=f"`{MANIFEST}` {why}")
+    return YamlData(data={}, lines={}, problems=(problem,))
 
 
 def collection_at(folder: Path) -> Collection | None:
@@ -111,12 +122,21 @@ def _find(folder: Path, depth: int) -> Iterator[Path]:
         return
     try:
         with os.scandir(folder) as entries:
-            names = sorted(entry.name for entry in entries if entry.is_dir())
+            names = sorted(entry.name for entry in entries if entry.is_dir() and not _leads_back(entry))
     except OSError:
         return
     for name in names:
         if not name.startswith(".") and not is_junk(name, directory=True):
             yield from _find(folder / name, depth - 1)
+
+
+def _leads_back(entry: "os.DirEntry[str]") -> bool:
+    """Say whether an entry is a link to a folder that it lies in, as `/proc/self/root` is."""
+    if not entry.is_symlink():
+        return False
+    end = os.path.realpath(entry.path)
+    here = os.path.realpath(os.path.dirname(entry.path))  # noqa: PTH120 - as the line above
+    return os.path.commonpath([end, here]) == end
 
 
 def select(targets: Sequence[str], *, cwd: Path | None = None) -> Selection:

@@ -4,6 +4,7 @@ import hashlib
 import os
 import re
 import stat
+from collections import deque
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import translate
@@ -109,6 +110,19 @@ class TaskFile:
         if len(data) <= _KEEP:
             self._data = data
         return data
+
+    def head(self) -> bytes:
+        """Return what is looked at of a document or a script: all of it, or the first `MAX_TEXT` bytes."""
+        if self.kind != "file" or self.size <= MAX_TEXT:
+            return self.read()
+        try:
+            fd = os.open(self.place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+            with os.fdopen(fd, "rb") as stream:
+                data = stream.read(MAX_TEXT)
+        except OSError:
+            return b""
+        # Whole lines, so that no character is cut in two.
+        return data[: data.rfind(b"\n") + 1] or data
 
     @property
     def unreadable(self) -> bool:
@@ -257,9 +271,10 @@ def list_files(root: Path) -> Listing:
 def _walk(
     root: Path, junk: list[str], folders: dict[str, int | None]
 ) -> Iterator[tuple["os.DirEntry[str]", str]]:
-    pending = [("", str(root))]
+    # Level by level: where there are too many files, the task's own are among those that are listed.
+    pending = deque([("", str(root))])
     while pending:
-        prefix, folder = pending.pop()
+        prefix, folder = pending.popleft()
         try:
             with os.scandir(folder) as entries:
                 batch = list(entries)

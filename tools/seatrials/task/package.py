@@ -72,19 +72,19 @@ class TaskPackage:
     def document(self) -> TaskDocument | None:
         """The parsed ``task.md``; None where there is none."""
         file = self.resolve(DOCUMENT)
-        return parse_document(file.read(), path=DOCUMENT) if file is not None else None
+        return parse_document(file.head(), path=DOCUMENT) if file is not None else None
 
     @cached_property
     def toml(self) -> TomlData | None:
         """The parsed ``task.toml``; None where there is none."""
         file = self.resolve(CONFIG)
-        return parse_toml(file.read(), path=CONFIG) if file is not None else None
+        return parse_toml(file.head(), path=CONFIG) if file is not None else None
 
     @cached_property
     def _instruction(self) -> tuple[str, tuple[Problem, ...]]:
         file = self.resolve(INSTRUCTION)
         problems: list[Problem] = []
-        text = decode(file.read(), INSTRUCTION, problems) if file is not None else ""
+        text = decode(file.head(), INSTRUCTION, problems) if file is not None else ""
         # A byte-order mark spoils frontmatter only; in an instruction it is one more character.
         return text, tuple(problem for problem in problems if problem.kind != "bom")
 
@@ -93,7 +93,7 @@ class TaskPackage:
         """The parsed ``verifier.md`` in the verifier's folder; None where there is none."""
         path = f"{self.native.verifier_dir}/{VERIFIER_DOCUMENT}"
         file = self.resolve(path)
-        return parse_verifier_document(file.read(), path=path) if file is not None else None
+        return parse_verifier_document(file.head(), path=path) if file is not None else None
 
     @property
     def problems(self) -> tuple[Problem, ...]:
