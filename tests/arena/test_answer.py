@@ -142,6 +142,16 @@ def test_token_is_hidden_in_any_json(data: object, token: str) -> None:
     assert parsed(json.dumps(data).encode(), None) == data
 
 
+def test_error_that_the_words_quote() -> None:
+    """A client that quotes the API's object on standard error is understood too."""
+    body = {"detail": "the job service timed out", "launched": False, "retry_after": 9}
+    found = answer(f"arena_cli: HTTP 500 for POST /x {{y}}: {json.dumps(body)}\nlook at `runs`")
+    assert (found.status, found.reason, found.retry_after) == (500, "the job service timed out", 9)
+    assert found.fields["launched"] is False
+    assert answer(found.said, code=0).fields == {}
+    assert answer("{" * 1000).fields == {}
+
+
 @pytest.mark.parametrize(
     ("seconds", "told"),
     [(1, "1 s"), (119, "119 s"), (120, "2 min"), (3000, "50 min"), (3600, "1 h"), (80_000, "22 h 14 min")],

@@ -3,14 +3,17 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from itertools import islice
 from typing import Any, Final
 
 from seatrials.arena.identity import hide
 
 _WORDS: Final = 400
+_QUOTES: Final = 20
 _STATUS: Final = re.compile(
     r"(?:\b(?:HTTP(?:/\d(?:\.\d)?| Error)?|status(?:[ _]code)?|code|error|answered)|\()[\s:=]*([45]\d\d)\b",
     re.IGNORECASE,
@@ -40,13 +43,17 @@ class Answer:
 
     @property
     def fields(self) -> Mapping[str, Any]:
-        """The answer's object, with what an error puts under `detail` or `error`; empty for anything else."""
-        if not isinstance(self.data, dict):
+        """The answer's object, with what an error puts under `detail` or `error`; empty for anything else.
+
+        Of a failure without one on standard output, an object that the words quote.
+        """
+        data = self.data if self.data is not None or self.code == 0 else _quoted(self.said)
+        if not isinstance(data, dict):
             return {}
         for key in ("detail", "error"):
-            if isinstance(inner := self.data.get(key), dict):
-                return {**inner, **self.data}
-        return self.data
+            if isinstance(inner := data.get(key), dict):
+                return {**inner, **data}
+        return data
 
     @property
     def status(self) -> int | None:
@@ -80,7 +87,7 @@ class Answer:
     @property
     def reason(self) -> str:
         """The arena's own words in one line, at most some 400 characters; empty where it said nothing."""
-        return one_line(_told(self.data) or _last_words(self.said))
+        return one_line(_told(self.data) or _told(self.fields) or _last_words(self.said))
 
 
 def command_of(words: Sequence[str]) -> str:
@@ -147,6 +154,14 @@ def _told(data: Any) -> str:
             return _printable(data)
         case _:
             return ""
+
+
+def _quoted(said: str) -> Any:
+    """Return the first JSON object that a text quotes; None where it quotes none."""
+    for found in islice(re.finditer(r"\{", said), _QUOTES):
+        with suppress(ValueError, RecursionError):
+            return json.JSONDecoder().raw_decode(said, found.start())[0]
+    return None
 
 
 def _last_words(said: str) -> str:
