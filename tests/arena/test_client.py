@@ -50,16 +50,18 @@ def test_reads_find_no_token_at_all(
         (place / "token").write_text(TOKEN, "utf-8")
     monkeypatch.setenv("HOME", str(home))
     server.files["arena_cli.py"] = (
-        b"import json, os, sys\nprint(json.dumps(dict(os.environ)))\n"
-        b"for key in ('HOME', 'HF_HOME', 'XDG_CACHE_HOME'):\n"
+        b"import json, os\nfound = []\n"
+        b"for key in ('HOME', 'HF_HOME', 'XDG_CACHE_HOME', 'XDG_CONFIG_HOME'):\n"
         b"    for folder, _, names in os.walk(os.environ[key]):\n"
-        b"        sys.exit('a token' if 'token' in names else 0)\n"
+        b"        found += [folder] if 'token' in names else []\n"
+        b"print(json.dumps({'env': dict(os.environ), 'found': found}))\n"
     )
     data = arena.challenges().data
-    assert "HF_TOKEN" not in data
+    assert data["found"] == []
+    assert "HF_TOKEN" not in data["env"]
     assert TOKEN not in json.dumps(data)
-    assert not Path(data["HF_TOKEN_PATH"]).exists()
-    assert not Path(data["HF_HOME"]).exists()
+    assert not Path(data["env"]["HF_TOKEN_PATH"]).exists()
+    assert not Path(data["env"]["HF_HOME"]).exists()
 
 
 def test_read_commands_send_no_authorization(server: ArenaState, arena: Arena) -> None:

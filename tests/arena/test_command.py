@@ -1,6 +1,7 @@
 """`seatrials arena`: what it prints, keeps and asks, and its exit codes."""
 
 import hashlib
+import io
 import json
 import os
 import pty
@@ -476,6 +477,27 @@ def test_run_is_told_listed_and_followed(
     assert pauses == [120.0, 120.0]
     assert call("result", "collect") == 0
     assert "delta_pp: 3.1" in call.out
+
+
+def test_terminal_shows_when_it_was_looked(
+    call: Call, server: ArenaState, environment: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At a terminal one line is kept up between changes, and taken away at the end."""
+
+    class Screen(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    server.runs_paused = None
+    server.script = (("running", "training", None),) * 3 + (("scored", "heldout", None),)
+    call("run", "--execute", "--confirm", environment)
+    monkeypatch.setattr(Arena, "pause", lambda *_: None)
+    monkeypatch.setattr(sys, "stderr", screen := Screen())
+    assert main(["arena", "runs", "--watch"]) == 0
+    shown = screen.getvalue()
+    assert shown.count("running, stage training\n") == 1
+    assert shown.count("looked; again in 5 min") == 4
+    assert "\r\033[Knext: " in shown
 
 
 def test_failed_run_is_code_1(call: Call, server: ArenaState, environment: str) -> None:
