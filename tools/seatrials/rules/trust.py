@@ -123,7 +123,9 @@ _GRADER: Final = re.compile(
     re.IGNORECASE,
 )
 _STARTS_TESTS: Final = re.compile(
-    rb"[\"'](?:pytest|unittest|cargo|go|gradle|make|mvn|npm|pnpm|yarn)[\"' ]|-m (?:pytest|unittest)"
+    rb"[\"'](?:pytest|unittest)[\"' ]|-m (?:pytest|unittest)"
+    rb"|[\"'](?:bundle|cargo|go|gradle|make|mix|mvn|npm|pnpm|yarn)"
+    rb"(?: |[\"'], *[\"'])[^\n]{0,40}\b(?:check|test)"
 )
 _OF_A_SUITE: Final = re.compile(
     r"(?:^|/)(?:tests?|__tests__|spec)/|(?:^|/)(?:test_[^/]*|[^/]*[._-](?:spec|test)s?\.\w+|[^/]*Test\.\w+|conftest\.py|Makefile)$"
