@@ -144,7 +144,7 @@ def test_nothing_declared_gives_no_picture(row: TaskRow) -> None:
 
 def test_picture_is_sent_once_and_goes_with_its_numbers(collection: Path, hub: Hub) -> None:
     """An unchanged picture is not sent, even if drawn otherwise; one with other numbers replaces it."""
-    words = ["release", str(collection), "--repo", "ada/sums", "--without-replays"]
+    words = ["release", str(collection), "--repo", "ada/sums", "--without-replays", "--no-arena"]
     assert main(words) == 0
     repo = hub.repos["ada/sums"]
     (path,) = (path for path in repo.files if path.startswith("pictures/difficulty-"))
@@ -223,7 +223,7 @@ def test_header_that_the_hub_refuses_is_said(
 ) -> None:
     """A card of theirs that the Hub does not take ends in one line that says why."""
     repo = hub.seed("ada/sums", {"README.md": b"---\nlicense: mine\n---\n# Theirs\n"})
-    assert main(["release", str(collection), "--repo", "ada/sums", "--without-replays"]) == 1
+    assert main(["release", str(collection), "--repo", "ada/sums", "--without-replays", "--no-arena"]) == 1
     said = capsys.readouterr().err
     assert '"license" must be one of' in said
     assert "Traceback" not in said
@@ -286,7 +286,7 @@ def test_commands_of_the_card_work(
     name: str, collection: Path, hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What the card says to download, to export and to replay is what is there."""
-    words = ["release", str(collection), "--repo", "ada/sums", "--without-replays"]
+    words = ["release", str(collection), "--repo", "ada/sums", "--without-replays", "--no-arena"]
     assert main([*words, *(["--name", name] if name else [])]) == 0
     monkeypatch.chdir(tmp_path)
     lines = commands(hub.repos["ada/sums"].files["README.md"].decode())

@@ -82,3 +82,34 @@ def counting() -> Iterator[Callable[[int, int], None]]:
     finally:
         if shown:
             print("\r\033[K", end="", file=sys.stderr, flush=True)
+
+
+@contextmanager
+def telling() -> Iterator[Callable[[str, int, int], None]]:
+    """Give a function that shows what is being done, and how much of it.
+
+    It is told a step, the number done and that of all, or 0 and 0 where there
+    is nothing to count. On a terminal a step with a count is shown in place;
+    elsewhere each step is one line.
+    """
+    terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+    begun, shown, drawn = "", 0.0, False
+
+    def tell(step: str, done: int, total: int) -> None:
+        nonlocal begun, shown, drawn
+        now = time.monotonic()
+        new, begun = step != begun, step
+        if terminal and total:
+            if new or now - shown > _PAUSE:
+                shown, drawn = now, True
+                print(f"\r{step}: {done:,} of {total:,}", end="\033[K", file=sys.stderr, flush=True)
+        elif new:
+            before = "\r\033[K" if drawn else ""
+            drawn = False
+            print(f"{before}{step}{f': {total:,}' if total else ''}", file=sys.stderr, flush=True)
+
+    try:
+        yield tell
+    finally:
+        if drawn:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)

@@ -146,23 +146,19 @@ def _send(args: argparse.Namespace) -> int:
     return 0
 
 
-def _sending(files: int, size: int) -> None:
-    """Say what is about to go; the client's own bars follow on a terminal."""
-    from seatrials.report.try_text import size as shown
-
-    print(f"sending {files:,} files, {shown(size)}", file=sys.stderr, flush=True)
-
-
 def _gate(request: "Request") -> int:
     """Pass the gates and stop there; what they refuse is raised."""
+    from seatrials.commands.output import telling
     from seatrials.flows.release import gated
 
-    number = gated(request)
+    with telling() as tell:
+        number = gated(request, tell)
     print(f"The gates let {number} task{'s' if number != 1 else ''} pass")
     return 0
 
 
 def _publish(args: argparse.Namespace) -> "Published":
+    from seatrials.commands.output import telling
     from seatrials.flows.release import publish_to
     from seatrials.release.hub import Target
 
@@ -173,7 +169,8 @@ def _publish(args: argparse.Namespace) -> "Published":
         collection=args.collection,
         dry_run=args.dry_run,
     )
-    done, _ = publish_to(_request(args), target, _sending)
+    with telling() as tell:
+        done, _ = publish_to(_request(args), target, tell)
     number = len(done.staged.rows)
     tasks = f"{number} task{'s' if number != 1 else ''}"
     changes = f"{len(done.sent)} files to send, {len(done.deleted)} to delete"
@@ -193,10 +190,12 @@ def _publish(args: argparse.Namespace) -> "Published":
 
 
 def _stage(args: argparse.Namespace) -> int:
+    from seatrials.commands.output import telling
     from seatrials.flows.release import stage_at
 
     request = _request(args)
-    staged, replays = stage_at(request, args.out, force=args.force)
+    with telling() as tell:
+        staged, replays = stage_at(request, args.out, force=args.force, tell=tell)
     print(f"Staged {len(staged.rows)} task{'s' if len(staged.rows) != 1 else ''} in `{args.out}`:")
     for path, what in _contents(request.layout):
         if path.endswith("/") or path in staged.files:

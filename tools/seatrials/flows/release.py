@@ -9,17 +9,18 @@ from statistics import median
 from typing import TYPE_CHECKING, Final, Literal
 
 from seatrials.errors import RefusedError, UsageError
+from seatrials.flows.check import Request as CheckRequest
+from seatrials.flows.check import check
 from seatrials.hub_client import connect
 from seatrials.release.card import CardOptions
-from seatrials.release.hub import Published, Target, Watch, publish
+from seatrials.release.hub import Published, Target, publish
 from seatrials.release.layout import Layout
 from seatrials.release.replays import NOT_REPLAYED, Replayed, ReplayRow
-from seatrials.release.stage import Plan, Staged, stage, staging
+from seatrials.release.stage import Plan, Staged, Tell, silent, stage, staging
 from seatrials.replay.model import TaskReplay, Trial
 from seatrials.replay.recorded import recorded
 from seatrials.replay.store import Store
-from seatrials.rules.gates import summarize
-from seatrials.rules.run import CheckReport, check
+from seatrials.rules.run import CheckReport
 from seatrials.task.collection import Collection, select
 from seatrials.task.package import TaskPackage
 
@@ -51,36 +52,38 @@ class Request:
     setup: Sequence[str] = ()
 
 
-def stage_at(request: Request, out: Path, *, force: bool = False) -> tuple[Staged, dict[str, Replayed]]:
+def stage_at(
+    request: Request, out: Path, *, force: bool = False, tell: Tell = silent
+) -> tuple[Staged, dict[str, Replayed]]:
     """Stage a collection into `out`; return that, and what the replays say of each task.
 
     Raises RefusedError where check finds an error, where a replay's verdict is
     no, and where the scan finds a secret.
     """
-    plan = planned(request)
-    return stage(plan, out, force=force), dict(plan.replays or {})
+    plan = planned(request, tell)
+    return stage(plan, out, force=force, tell=tell), dict(plan.replays or {})
 
 
 def publish_to(
-    request: Request, target: Target, watch: Watch = lambda _, __: None
+    request: Request, target: Target, tell: Tell = silent
 ) -> tuple[Published, dict[str, Replayed]]:
     """Publish a collection on the Hub; return what was done, and what the replays say of each task.
 
     Raises as `stage_at` does, and RefusedError where a task has no good verdict
     as it is now, unless replays are left out.
     """
-    plan = _replayed_well(planned(request))
+    plan = _replayed_well(planned(request, tell))
     api = connect()
 
     def stager(card: str) -> AbstractContextManager[Staged]:
-        return staging(replace(plan, card=replace(plan.card, repo=target.repo, existing=card)))
+        return staging(replace(plan, card=replace(plan.card, repo=target.repo, existing=card)), tell=tell)
 
-    return publish(api, target, plan.layout, stager, watch), dict(plan.replays or {})
+    return publish(api, target, plan.layout, stager, tell), dict(plan.replays or {})
 
 
-def gated(request: Request) -> int:
+def gated(request: Request, tell: Tell = silent) -> int:
     """Pass all that may keep a collection from being published, the scan too; return the number of tasks."""
-    with staging(_replayed_well(planned(request))) as staged:
+    with staging(_replayed_well(planned(request, tell)), tell=tell) as staged:
         return len(staged.rows)
 
 
@@ -94,9 +97,10 @@ def _replayed_well(plan: Plan) -> Plan:
     return plan
 
 
-def planned(request: Request) -> Plan:
+def planned(request: Request, tell: Tell = silent) -> Plan:
     """Pass the gate and return what to stage."""
-    selection = select([request.source] if request.source is not None else [])
+    targets = [request.source] if request.source is not None else []
+    selection = select(targets)
     collection = selection.collection
     if collection is None:
         raise UsageError(
@@ -106,9 +110,12 @@ def planned(request: Request) -> Plan:
         raise RefusedError(f"no task in `{collection.tasks_dir}`; there is nothing to release")
     # Harbor's own sets are measured by what runs them, not by what the arena asks for.
     profile: Profile = "benchflow" if request.layout.harbor else "arena"
-    report = check(selection, profile=profile)
+    report = check(
+        CheckRequest(targets=targets, profile=profile),
+        lambda done, total: tell("Checking the tasks", done, total),
+    )
     _refuse_errors(report, collection)
-    if profile == "arena" and not summarize(report.tasks).eligible:
+    if report.gates is not None and not report.gates.eligible:
         raise RefusedError("the arena's gates leave no task to train on; `seatrials check` says why")
     replays = None if request.runs is None else replayed(selection.tasks, collection, request.runs)
     for name, found in (replays or {}).items():

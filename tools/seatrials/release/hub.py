@@ -14,7 +14,7 @@ from seatrials.errors import RefusedError, UsageError
 from seatrials.hub_client import DATASET, explained, is_repo, status_of
 from seatrials.release.layout import CARD, Layout
 from seatrials.release.limits import check_limits
-from seatrials.release.stage import Staged
+from seatrials.release.stage import Staged, Tell, silent
 from seatrials.task.files import git_blob_id
 
 if TYPE_CHECKING:
@@ -25,9 +25,6 @@ MAX_TRIES: Final = 5
 
 _COLLECTION: Final = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[\w.-]{1,200}")
 _CHUNK: Final = 1024 * 1024
-
-Watch = Callable[[int, int], None]
-"""Told of the number of files and of bytes that are about to be sent."""
 
 Stager = Callable[[str], AbstractContextManager[Staged]]
 """Stages the set for the card that is there (empty where there is none)."""
@@ -77,13 +74,7 @@ class _Remote:
     tagged: str | None
 
 
-def publish(
-    api: "HfApi",
-    target: Target,
-    layout: Layout,
-    stager: Stager,
-    watch: Watch = lambda _, __: None,
-) -> Published:
+def publish(api: "HfApi", target: Target, layout: Layout, stager: Stager, tell: Tell = silent) -> Published:
     """Publish the set that `stager` stages; what is there and unchanged is not sent.
 
     A missing repository is created after the scan has passed. A branch that
@@ -108,7 +99,7 @@ def publish(
                         raise RefusedError(f"`{target.repo}` was created, yet the Hub does not show it")
                     if remote.card:
                         continue  # somebody else was faster: their card is to be kept
-                done = _commit(api, target, layout, staged, remote, watch)
+                done = _commit(api, target, layout, staged, remote, tell)
             if done is None:
                 continue
             commit, sent, deleted = done
@@ -156,7 +147,7 @@ def _read(api: "HfApi", target: Target) -> _Remote | None:
 
 
 def _commit(
-    api: "HfApi", target: Target, layout: Layout, staged: Staged, remote: _Remote | None, watch: Watch
+    api: "HfApi", target: Target, layout: Layout, staged: Staged, remote: _Remote | None, tell: Tell
 ) -> tuple[str | None, tuple[str, ...], tuple[str, ...]] | None:
     """Return the commit with what was sent and deleted; None where the branch has moved."""
     from huggingface_hub import CommitOperationAdd, CommitOperationDelete
@@ -184,8 +175,9 @@ def _commit(
         *(CommitOperationAdd(path_in_repo=path, path_or_fileobj=staged.root / path) for path in sent),
         *(CommitOperationDelete(path_in_repo=path, is_folder=False) for path in deleted),
     ]
+    size = sum((staged.root / path).stat().st_size for path in sent)
+    tell(f"Sending to `{target.repo}`: {len(sent):,} files, {size / 10**6:,.1f} MB", 0, 0)
     tasks = f"{len(staged.rows)} task{'s' if len(staged.rows) != 1 else ''}"
-    watch(len(sent), sum((staged.root / path).stat().st_size for path in sent))
     try:
         with warnings.catch_warnings():
             # The Hub's advice on the card's header; what it refuses comes as an error.

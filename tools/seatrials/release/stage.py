@@ -4,7 +4,7 @@ import errno
 import hashlib
 import os
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -27,6 +27,13 @@ from seatrials.task.files import TaskFile, hash_of_blobs
 from seatrials.task.package import TaskPackage
 
 _CHUNK: Final = 256 * 1024
+
+Tell = Callable[[str, int, int], None]
+"""Is told what is being done, the number done and that of all; 0 and 0 where nothing is counted."""
+
+
+def silent(_step: str, _done: int, _total: int, /) -> None:
+    """Tell nobody."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +65,7 @@ class Staged:
     scan: Scan
 
 
-def stage(plan: Plan, out: Path, *, force: bool = False) -> Staged:
+def stage(plan: Plan, out: Path, *, force: bool = False, tell: Tell = silent) -> Staged:
     """Write the data set into `out`.
 
     All is written beside `out` first and moved into place at the end. An `out`
@@ -68,7 +75,7 @@ def stage(plan: Plan, out: Path, *, force: bool = False) -> Staged:
     if out.exists() and not (out.is_dir() and not any(out.iterdir())) and not force:
         raise UsageError(f"`{out}` is not empty; name another folder, or replace it with `--force`")
     out.parent.mkdir(parents=True, exist_ok=True)
-    with staging(plan, beside=out) as staged:
+    with staging(plan, beside=out, tell=tell) as staged:
         if out.exists():
             out.rename(staged.root.with_name("replaced"))
         staged.root.rename(out)
@@ -76,7 +83,7 @@ def stage(plan: Plan, out: Path, *, force: bool = False) -> Staged:
 
 
 @contextmanager
-def staging(plan: Plan, *, beside: Path | None = None) -> Iterator[Staged]:
+def staging(plan: Plan, *, beside: Path | None = None, tell: Tell = silent) -> Iterator[Staged]:
     """Stage in a temporary folder, which goes with the context unless it was moved away.
 
     Raises SecretsFoundError where the scan has a hit, and RefusedError where
@@ -87,14 +94,14 @@ def staging(plan: Plan, *, beside: Path | None = None) -> Iterator[Staged]:
     prefix, where = (f".{beside.name}-", beside.parent) if beside is not None else ("seatrials-", None)
     with tempfile.TemporaryDirectory(prefix=prefix, dir=where) as scratch:
         root = Path(scratch) / "staged"
-        rows = _write(plan, root)
+        rows = _write(plan, root, tell)
         sizes = {
             entry.path.removeprefix(f"{root}/"): entry.stat(follow_symlinks=False).st_size
             for entry in _entries(str(root))
         }
         check_limits(sizes)
         files = tuple(sorted(sizes))
-        found = _scan(plan, root, files, allowed)
+        found = _scan(plan, root, files, allowed, tell)
         yield Staged(root=root, files=files, rows=rows, scan=found)
 
 
@@ -107,16 +114,22 @@ def _entries(folder: str) -> Iterator[os.DirEntry[str]]:
                 yield entry
 
 
-def _scan(plan: Plan, root: Path, files: Sequence[str], allowed: Sequence[Allowance]) -> Scan:
+def _scan(plan: Plan, root: Path, files: Sequence[str], allowed: Sequence[Allowance], tell: Tell) -> Scan:
     layout = plan.layout
     derived = {CARD, layout.registry, layout.summary, layout.table("tasks"), layout.table("replays")}
-    found = scan(root, files, plan.known or known_here(), allowed, derived=derived)
+
+    def each() -> Iterator[str]:
+        for number, path in enumerate(files, 1):
+            tell("Scanning the files", number, len(files))
+            yield path
+
+    found = scan(root, each(), plan.known or known_here(), allowed, derived=derived)
     if found.hits:
         raise SecretsFoundError(found.hits)
     return found
 
 
-def _write(plan: Plan, root: Path) -> tuple[TaskRow, ...]:
+def _write(plan: Plan, root: Path, tell: Tell) -> tuple[TaskRow, ...]:
     layout = plan.layout
     rows: list[TaskRow] = []
     for task in plan.tasks:
@@ -132,6 +145,7 @@ def _write(plan: Plan, root: Path) -> tuple[TaskRow, ...]:
         found = plan.findings.get(task.name, ())
         rows.append(row_of(task, plan.collection, found, replayed, published=published))
         task.forget()
+        tell("Staging the tasks", len(rows), len(plan.tasks))
     tables.write_tasks(rows, root / layout.table("tasks"))
     trials = [row for task in plan.tasks for row in (plan.replays or {}).get(task.name, NOT_REPLAYED).rows]
     if trials:
