@@ -62,7 +62,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="VAR",
         help="give the tasks this variable of yours, if they ask for\nit; without, they get none",
     )
-    parser.add_argument("-v", "--verbose", action="store_true", help="show every finding of check")
+    parser.add_argument(
+        "-v", "--verbose", action="store_true", help="show every finding of check, and each task"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -136,6 +138,7 @@ def _show(args: argparse.Namespace, found: "Prospect", how: "ReplayOptions") -> 
     lines = try_text.plan(
         found.outlooks,
         found.refused,
+        verbose=args.verbose,
         kinds=how.kinds,
         reruns=how.reruns,
         given=how.host_env,

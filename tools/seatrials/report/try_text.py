@@ -1,7 +1,8 @@
 """What `try` shows before it runs anything: what the card says, and what a replay would do."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
 
 from seatrials.fetch.card import CardSays
 from seatrials.findings import Finding
@@ -9,7 +10,9 @@ from seatrials.replay.outlook import Outlook
 from seatrials.report.plain import plain
 from seatrials.report.terminal import Terminal
 
-_MB = 2**20
+_MB: Final = 2**20
+_FEW: Final = 30
+"""Tasks that are told one by one."""
 
 
 def size(number: int) -> str:
@@ -39,8 +42,13 @@ def plan(
     reruns: int,
     given: Iterable[str],
     terminal: Terminal,
+    verbose: bool = False,
 ) -> list[str]:
-    """Return what a replay would build and run, a task a paragraph, and the sums."""
+    """Return what a replay would build and run, and the sums.
+
+    A few tasks are told one by one, and with `verbose` all; of many, those
+    that are alike together.
+    """
     lines: list[str] = []
     if refused:
         lines.append(terminal.paint("heading", "Not run, since check finds an error:"))
@@ -48,11 +56,7 @@ def plan(
     if not tasks:
         return lines
     lines.append(terminal.paint("heading", "A replay would build and run in Docker:"))
-    wide = max(len(task.name) for task in tasks)
-    for task in tasks:
-        lines.append(f"  {plain(task.name):<{wide}}  FROM {plain(', '.join(task.images) or 'nothing named')}")
-        lines.append(f"  {'':<{wide}}  {_limits(task)}; {_network(task)}{_shape(task)}")
-        lines += [f"  {'':<{wide}}  can't be run here: {plain(why)}" for why in task.open]
+    lines += _one_by_one(tasks) if verbose or len(tasks) <= _FEW else _alike(tasks)
     lines += _sums(tasks, kinds=kinds, reruns=reruns)
     wanted = Counter(name for task in tasks for name in task.variables)
     withheld = sorted(set(wanted) - set(given))
@@ -61,6 +65,37 @@ def plan(
         lines.append(f"Variables of this machine that they ask for and don't get: {named};"
                      " `--env NAME` gives one")  # fmt: skip
     return lines
+
+
+def _one_by_one(tasks: Sequence[Outlook]) -> Iterator[str]:
+    wide = max(len(plain(task.name)) for task in tasks)
+    for task in tasks:
+        yield f"  {plain(task.name):<{wide}}  FROM {_images(task)}"
+        yield f"  {'':<{wide}}  {_limits(task)}; {_network(task)}{_shape(task)}"
+        yield from (f"  {'':<{wide}}  can't be run here: {plain(why)}" for why in task.open)
+
+
+def _alike(tasks: Sequence[Outlook]) -> Iterator[str]:
+    """Yield the tasks in groups that start from the same images with the same limits, the largest first."""
+    groups: dict[tuple[str, str], list[Outlook]] = {}
+    for task in tasks:
+        said = f"{_limits(task)}; {_network(task)}{_shape(task)}"
+        groups.setdefault((_images(task), said), []).append(task)
+    for (images, said), group in sorted(groups.items(), key=lambda item: -len(item[1])):
+        named = " and ".join(plain(task.name) for task in group[:2])
+        yield f"  {_number(len(group), 'task')}, such as {named}" if len(group) > 1 else f"  {named}"
+        yield f"    FROM {images}"
+        yield f"    {said}"
+    open_ = [task for task in tasks if task.open]
+    for task in open_[:_FEW]:
+        yield f"  can't be run here: {plain(task.name)}: {plain(task.open[0])}"
+    if len(open_) > _FEW:
+        yield f"  and {len(open_) - _FEW:,} more that can't be run here"
+    yield "  `-v` tells each task"
+
+
+def _images(task: Outlook) -> str:
+    return plain(", ".join(task.images) or "nothing named")
 
 
 def _limits(task: Outlook) -> str:
@@ -92,7 +127,7 @@ def _sums(tasks: Sequence[Outlook], *, kinds: Sequence[str], reruns: int) -> lis
     most = f", at most {memory / _MB:,.0f} MB each" if memory else ""
     return [
         f"In all {_number(len(tasks), 'task')}, {_number(runs, 'trial')}{most}; FROM {named or '-'}",
-        f"{_number(online, 'task')} run with a network; builds run the Dockerfile's commands, with a network",
+        f"Run with a network: {_number(online, 'task')}; builds run the Dockerfile's commands, with one",
     ]
 
 
