@@ -578,6 +578,14 @@ CLOCK: Final = (
             "assert len(late) == 3",
         ),
     ),
+    found("BYD111", "date in test.sh", script(*judged('[ "$(cat /app/day)" = "$(date +%F)" ]'))),
+    passed(
+        "BYD111",
+        "seconds in test.sh",
+        script(
+            "start=$(date +%s)", *judged("[ $(( $(date +%s) - start )) -lt 60 ] && grep -q 1 /app/out.json")
+        ),
+    ),
     passed("BYD111", "nothing of it", {}),
     passed(
         "BYD111",

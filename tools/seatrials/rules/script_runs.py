@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final, Literal
 
-from seatrials.parse.shell import Command, parse_shell
+from seatrials.parse.shell import Command, Test, parse_shell, walk
 from seatrials.rules.verifier_facts import stripped, variables_of
 
 Program = Literal["pytest", "unittest", "suite", "python", "shell", "other"]
@@ -156,3 +156,15 @@ def sourced(source: bytes) -> tuple[tuple[str, int], ...]:
             if path.startswith("/") and "$" not in path:
                 found.append((posixpath.normpath(path), command.line))
     return tuple(found)
+
+
+_DATE: Final = re.compile(r"(?:\$\(|`)date\b(?![^)`]*%s)")
+
+
+@lru_cache(maxsize=64)
+def dates_compared(source: bytes) -> tuple[int, ...]:
+    """Return the lines of tests that look at `date`; seconds (``+%s``) serve to measure how long it takes."""
+    if b"date" not in source:
+        return ()
+    nodes = walk(parse_shell(source).body)
+    return tuple(node.line for node in nodes if isinstance(node, Test) and _DATE.search(node.text))

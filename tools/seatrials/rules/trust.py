@@ -20,9 +20,17 @@ from seatrials.parse.trust import (
     started,
     starts_any,
 )
-from seatrials.rules.grading import Grading, grading, is_below
+from seatrials.rules.grading import Grading, grading, is_below, verifier_folders
 from seatrials.rules.model import Hit, TaskRule
-from seatrials.rules.script_runs import Run, brings_files, python_path, run_of, runs_of, sourced
+from seatrials.rules.script_runs import (
+    Run,
+    brings_files,
+    dates_compared,
+    python_path,
+    run_of,
+    runs_of,
+    sourced,
+)
 from seatrials.task.package import TaskPackage
 
 _MOST_LOOKED_AT: Final = 200
@@ -99,9 +107,10 @@ def _imported(facts: Grading, found: PythonFacts, given: list[str]) -> Iterator[
 
 
 def _is_verifiers(facts: Grading, name: str) -> bool:
-    folder = facts.task.native.verifier_dir
+    paths = (f"{folder}{name}" for folder in verifier_folders(facts.task))
     return any(
-        facts.task.resolve(f"{folder}/{path}") is not None for path in (f"{name}.py", f"{name}/__init__.py")
+        facts.task.resolve(f"{path}.py") is not None or facts.task.resolve(f"{path}/__init__.py") is not None
+        for path in paths
     )
 
 
@@ -326,9 +335,14 @@ def wall_clock(task: TaskPackage) -> Iterator[Hit]:
 
     Fix: compare with a date that the task fixes; let the task say which day is taken for today.
     """
-    for path, found in grading(task).python:
+    facts = grading(task)
+    message = "compares with the time at which the verifier runs"
+    for _, file in facts.scripts:
+        for line in dates_compared(file.read())[:1]:
+            yield Hit(path=file.path, line=line, message=message)
+    for path, found in facts.python:
         for line in clock_compared(found)[:1]:
-            yield Hit(path=path, line=line, message="compares with the time at which the verifier runs")
+            yield Hit(path=path, line=line, message=message)
 
 
 _LOCAL: Final = re.compile(
