@@ -198,7 +198,7 @@ def _stage(args: argparse.Namespace) -> int:
         staged, replays = stage_at(request, args.out, force=args.force, tell=tell)
     print(f"Staged {len(staged.rows)} task{'s' if len(staged.rows) != 1 else ''} in `{args.out}`:")
     for path, what in _contents(request.layout):
-        if path.endswith("/") or path in staged.files:
+        if path in staged.files or any(file.startswith(path) for file in staged.files if path.endswith("/")):
             print(f"  {path:<20} {what}")
     _tell_replays(replays)
     _tell(staged.scan)
@@ -232,6 +232,7 @@ def _contents(layout: "Layout") -> "Sequence[tuple[str, str]]":
         (layout.summary, "one short row per task"),
         (layout.table("tasks"), "one row per task"),
         (layout.table("replays"), "one row per recorded trial"),
+        (f"{layout.pictures}/", "the card's pictures"),
         (f"{layout.tasks}/", "the tasks"),
     )
 

@@ -92,8 +92,11 @@ def _label(value: str) -> str:
 
 
 def _draw(chart: Chart) -> bytes:
+    import logging
     import warnings
 
+    # Where its caches are and how long they take to make is of no interest to who releases tasks.
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)
     import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure

@@ -12,10 +12,15 @@ from seatrials.task.package import TaskPackage
 LEVELS: Final[Mapping[str, int]] = {"easy": 1, "medium": 3, "hard": 5}
 """`difficulty_level` (1 to 5) of a task that declares a tier only; ours, for want of a published scale."""
 
+_MANY: Final = 2**31
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TaskRow:
-    """What is published of one task. Times are in seconds, memory is in MiB; null where not declared."""
+    """What is published of one task.
+
+    Times are in seconds, memory and storage in MiB; null where not declared.
+    """
 
     name: str
     folder: str
@@ -37,6 +42,8 @@ class TaskRow:
     build_timeout_sec: float
     cpus: float | None
     memory_mb: float | None
+    storage_mb: float | None
+    gpus: int | None
     format: str
     content_hash: str
     findings: tuple[str, ...]
@@ -87,6 +94,8 @@ def row_of(
         build_timeout_sec=native.number("sandbox", "build_timeout_sec") or DEFAULT_BUILD_TIMEOUT,
         cpus=native.number("sandbox", "cpus"),
         memory_mb=native.number("sandbox", "memory_mb"),
+        storage_mb=native.number("sandbox", "storage_mb"),
+        gpus=_whole(native.number("sandbox", "gpus")),
         format=task.format,
         content_hash=published if published is not None else task.content_hash,
         findings=tuple(findings),
@@ -98,6 +107,10 @@ def row_of(
         oracle_agent_sec=replayed.agent_sec,
         oracle_verifier_sec=replayed.verifier_sec,
     )
+
+
+def _whole(value: float | None) -> int | None:
+    return int(value) if value is not None and abs(value) < _MANY and value == int(value) else None
 
 
 def _text(value: Any) -> str | None:

@@ -36,6 +36,8 @@ def write_tasks(rows: Sequence[TaskRow], path: Path) -> None:
             pa.field("build_timeout_sec", number, nullable=False),
             ("cpus", number),
             ("memory_mb", number),
+            ("storage_mb", number),
+            ("gpus", pa.int32()),
             pa.field("format", text, nullable=False),
             pa.field("content_hash", text, nullable=False),
             pa.field("findings", texts, nullable=False),
