@@ -50,24 +50,28 @@ class NativeConfig:
         return native
 
 
+_TOP_NAMES: Final[Mapping[str | int, str]] = {
+    "environment": "sandbox",
+    "solution": "oracle",
+    "version": "schema_version",
+}
+_VERIFIER_NAMES: Final[Mapping[str | int, str]] = {
+    "environment": "sandbox",
+    "environment_mode": "sandbox_mode",
+}
+
+
 def native_path(path: KeyPath) -> KeyPath:
     """Return the path of an author's key in the native spelling."""
-    names = {
-        "environment": "sandbox",
-        "solution": "oracle",
-        "environment_mode": "sandbox_mode",
-        "version": "schema_version",
-    }
-
-    def renamed(position: int, part: str | int) -> str | int:
-        if not isinstance(part, str):
-            return part
-        if position == 0:
-            return names.get(part, part) if part != "environment_mode" else part
-        in_verifier = path[position - 1] == "verifier" and (position == 1 or path[0] == "steps")
-        return names.get(part, part) if in_verifier and part in {"environment", "environment_mode"} else part
-
-    return tuple(renamed(position, part) for position, part in enumerate(path))
+    match path:
+        case ("verifier", second, *rest):
+            return ("verifier", _VERIFIER_NAMES.get(second, second), *rest)
+        case ("steps", int() as index, "verifier", second, *rest):
+            return ("steps", index, "verifier", _VERIFIER_NAMES.get(second, second), *rest)
+        case (first, *rest):
+            return (_TOP_NAMES.get(first, first), *rest)
+        case _:
+            return path
 
 
 def native_config(task: TaskPackage, fill: Fill) -> NativeConfig:

@@ -99,11 +99,11 @@ def _beyond(config: Mapping[str, Any], table: str, where: KeyPath) -> Iterator[K
             yield path
         elif key is None:
             continue
-        elif key.kind == "table" and isinstance(value, Mapping):
+        elif key.kind == "table" and isinstance(value, dict):
             yield from _beyond(value, key.table, path)
         elif key.kind == "tables" and isinstance(value, list):
             for index, item in enumerate(value):
-                if isinstance(item, Mapping):
+                if isinstance(item, dict):
                     yield from _beyond(item, key.table, (*path, index))
 
 

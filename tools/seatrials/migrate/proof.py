@@ -8,7 +8,6 @@ id and run bit.
 import math
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any, Final
 
 from seatrials.migrate.config import native_path
@@ -38,7 +37,7 @@ def result(task: TaskPackage, plan: Plan) -> dict[str, TaskFile]:
         if action.content is None:
             assert source is not None  # noqa: S101 - only files are carried without content
             _ = source.blob_id  # read once, here: what is proven and what is written are the same bytes
-            out[action.target] = replace(source, path=action.target)
+            out[action.target] = source.at(action.target)
         else:
             out[action.target] = TaskFile(
                 path=action.target,

@@ -28,7 +28,7 @@ def _table(data: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[str]:
     if own or not below:
         yield header + "".join(f"{_key(str(key))} = {_value(value)}\n" for key, value in own.items())
     for key, value in below:
-        if isinstance(value, Mapping):
+        if isinstance(value, dict):
             yield from _table(value, (*path, key))
         else:
             yield from _array(value, (*path, key))
@@ -47,9 +47,9 @@ def _array(items: list[Mapping[str, Any]], path: tuple[str, ...]) -> Iterator[st
 
 
 def _is_table(value: Any) -> bool:
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         return True
-    return isinstance(value, list) and bool(value) and all(isinstance(item, Mapping) for item in value)
+    return isinstance(value, list) and bool(value) and all(isinstance(item, dict) for item in value)
 
 
 def _dotted(path: tuple[str, ...]) -> str:
@@ -70,7 +70,7 @@ def _value(value: Any) -> str:
             return _float(value)
         case datetime.datetime() | datetime.date() | datetime.time():
             return value.isoformat()
-        case Mapping():
+        case dict():
             pairs = (f"{_key(str(key))} = {_value(one)}" for key, one in value.items() if one is not None)
             return "{ " + ", ".join(pairs) + " }" if value else "{}"
         case list() | tuple():

@@ -81,6 +81,13 @@ class TaskFile:
         """Where it lies."""
         return Path(self.place)
 
+    def at(self, path: str) -> "TaskFile":
+        """Return the same entry under another path."""
+        return TaskFile(
+            path=path, kind=self.kind, size=self.size, mode=self.mode, place=self.place,
+            _data=self._data, _blob=self._blob, _text=self._text,
+        )  # fmt: skip
+
     @property
     def name(self) -> str:
         """The last part of the path."""
