@@ -138,3 +138,35 @@ def test_command_writes_what_check_reads(
     assert main(["check", "--format", "json"]) == 1
     after = json.loads(capsys.readouterr().out)["summary"]["gates"]
     assert (after["blocked"], after["held_out_overlap"]) == (1, "held")
+
+
+def test_kept_results_never_hide_a_changed_suite(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is shared is said anew on each run: with another suite, a changed one, and none any more."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    home = tmp_path / "home"
+    write(home / "tasks", "mine", WORDS, APART)
+    suites = home / "suites"
+    suites.mkdir()
+    near = suite_of(write(tmp_path, "near", WORDS, {}), sealed=True)
+    far = suite_of(write(tmp_path, "far", ALIEN, {}), sealed=True)
+    monkeypatch.chdir(home)
+
+    def seen() -> tuple[set[str], str]:
+        main(["check", "--format", "json"])
+        report = json.loads(capsys.readouterr().out)
+        found = {finding["code"] for task in report["tasks"] for finding in task["findings"]}
+        return found & {"OVL101"}, report["summary"]["gates"]["held_out_overlap"]
+
+    assert seen() == (set(), "not checked")
+    (suites / "a.json").write_text("".join(written(near)))
+    assert seen() == ({"OVL101"}, "held")
+    assert seen() == ({"OVL101"}, "held")
+    (suites / "a.json").write_text("".join(written(far)))
+    assert seen() == (set(), "held")
+    (suites / "b.json").write_text("".join(written(near)))
+    assert seen() == ({"OVL101"}, "held, held")
+    for path in suites.iterdir():
+        path.unlink()
+    assert seen() == (set(), "not checked")
