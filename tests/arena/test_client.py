@@ -412,9 +412,10 @@ def test_client_that_does_not_know_a_command(server: ArenaState, arena: Arena) -
         arena.challenges()
 
 
-def test_client_cant_import_from_the_work_folder(server: ArenaState, arena: Arena, tmp_path: Path) -> None:
-    """A file beside the request can't stand in for a module that the client imports."""
-    (tmp_path / "json.py").write_text("raise SystemExit(9)", "utf-8")
+def test_client_imports_from_no_folder_of_the_user(server: ArenaState, arena: Arena, tmp_path: Path) -> None:
+    """A file beside the request, or beside the kept client, can't stand in for a module that it imports."""
+    for folder in (tmp_path, arena.client().parent):
+        (folder / "json.py").write_text("raise SystemExit(9)", "utf-8")
     assert arena.validate(request_at(tmp_path)).valid
 
 
