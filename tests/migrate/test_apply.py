@@ -3,7 +3,7 @@
 import errno
 import os
 import shutil
-import signal
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from seatrials.migrate import apply, run
+from seatrials.migrate import apply
 from seatrials.migrate.model import Unreadable
 from seatrials.migrate.plan import plan
 from seatrials.migrate.proof import result
@@ -150,33 +150,86 @@ def test_killed_at_any_point_a_task_is_old_or_new(make: Make, tmp_path: Path, *,
 
 
 @pytest.mark.parametrize("writing", [True, False])
-def test_worker_that_is_ended_leaves_nothing_beside_the_task(
-    make: Make, monkeypatch: pytest.MonkeyPatch, writing: bool
+def test_ctrl_c_leaves_nothing_beside_the_task(
+    make: Make, monkeypatch: pytest.MonkeyPatch, *, writing: bool
 ) -> None:
-    """Ctrl-C ends the workers of a run: a task half built is taken back, one in its place is finished."""
+    """A task that is half built is taken back, one that is in its place already is finished."""
     folder = make()
     before = tree(folder.parent)
-    kept = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     place, name = (apply, "_put") if writing else (shutil, "rmtree")
     real, calls = getattr(place, name), []
 
-    def ended(*args: Any) -> None:
+    def interrupted(*args: Any) -> None:
         calls.append(args)
         if writing or len(calls) > 1:
             real(*args)
         if len(calls) == 1:
-            signal.raise_signal(signal.SIGTERM)
+            raise KeyboardInterrupt
 
-    monkeypatch.setattr(place, name, ended)
-    try:
-        run._start([(folder, "answer")], Options(in_place=True))
-        with pytest.raises(SystemExit):
-            run._work(0)
-    finally:
-        for number, handler in kept.items():
-            signal.signal(number, handler)
+    monkeypatch.setattr(place, name, interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        turn_one(TaskPackage(folder), Options(in_place=True))
     assert [path.name for path in folder.parent.iterdir()] == ["answer"]
     assert (tree(folder.parent) == before) is writing
+
+
+ENDED = """
+import os, signal, sys
+from pathlib import Path
+from seatrials.cli import main
+from seatrials.migrate import run
+
+def ends(task, options, real=run.turn_one):
+    outcome = real(task, options)
+    if task.name == "t040":
+        os.kill(*eval(sys.argv[3]))
+    return outcome
+
+run.turn_one = ends
+sys.exit(main(["migrate", sys.argv[1], "--out", sys.argv[2], "--jobs", "2"]))
+"""
+
+
+def _ended(make: Make, tmp_path: Path, who: str, signal_: str) -> tuple[int, str]:
+    """Migrate 200 tasks in two processes and end one in the middle; return the exit code and what was said.
+
+    Returns only once no process holds the pipe of the output any more. What was written is looked at.
+    """
+    for number in range(200):
+        source = make(name=f"t{number:03}")
+    done = subprocess.run(
+        [sys.executable, "-c", ENDED, str(source.parent), str(tmp_path / "out"), f"{who}, {signal_}"],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    written = list((tmp_path / "out/tasks").iterdir())
+    assert 0 < len(written) < 200
+    whole = {"task.md", "oracle/solve.sh", "verifier/test.sh", "verifier/verifier.md",
+             "verifier/rubrics/verifier.md", "environment/Dockerfile"}  # fmt: skip
+    assert all(set(tree(path)) == whole for path in written if not path.name.startswith("."))
+    return done.returncode, done.stdout
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals")
+def test_ctrl_c_ends_a_run_with_whole_tasks(make: Make, tmp_path: Path) -> None:
+    """Workers finish what they have, nothing half built is left, and the command says so in one line."""
+    code, said = _ended(make, tmp_path, "os.getppid()", "signal.SIGINT")
+    assert (code, said) == (130, "seatrials: interrupted\n")
+    assert not list((tmp_path / "out/tasks").glob(".*"))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends workers with their parent")
+def test_workers_end_with_a_killed_parent(make: Make, tmp_path: Path) -> None:
+    """Where the command itself is killed its workers end, too, and what they wrote is whole."""
+    assert _ended(make, tmp_path, "os.getppid()", "signal.SIGKILL") == (-9, "")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals")
+def test_killed_worker_is_one_line(make: Make, tmp_path: Path) -> None:
+    """A worker that is killed, as where memory runs out, ends the run with one line and no waiting."""
+    code, said = _ended(make, tmp_path, "os.getpid()", "signal.SIGKILL")
+    assert code == 5
+    assert said.startswith("seatrials: a process of this run was ended")
+    assert said.count("\n") == 1
 
 
 def test_recovery_finds_a_task_by_its_own_path(make: Make) -> None:

@@ -9,11 +9,13 @@ import signal
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Literal
 
-from seatrials.errors import EXIT_FINDINGS, EXIT_INTERRUPTED, EXIT_OK, CannotJudgeError
+from seatrials.errors import EXIT_FINDINGS, EXIT_OK, CannotJudgeError
 from seatrials.migrate.apply import write
 from seatrials.migrate.config import uncredited
 from seatrials.migrate.credit import Proposal
@@ -27,6 +29,8 @@ from seatrials.task.package import TaskPackage
 Direction = Literal["native", "harbor"]
 
 _CHUNK: Final = 16
+_PDEATHSIG: Final = 1
+"""PR_SET_PDEATHSIG of Linux."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -261,11 +265,19 @@ def _outcomes(
         return
     context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
     names = [(tasks[index].root, tasks[index].label) for index in indexes]
-    with _without_ctrl_c():
-        crew = context.Pool(jobs, _start, (names, options))
-    with crew as pool:
-        found = pool.imap(_work, range(len(names)), chunksize=_CHUNK)
+    crew = ProcessPoolExecutor(jobs, context, _start, (names, options))
+    try:
+        with _without_ctrl_c():
+            found = crew.map(_work, range(len(names)), chunksize=_CHUNK)
         yield from zip(indexes, found, strict=True)
+    except BrokenProcessPool:
+        raise CannotJudgeError(
+            "a process of this run was ended from outside, or for want of memory; what was written is whole:"
+            " run it again with `--jobs 1` and `--force`"
+        ) from None
+    finally:
+        # After Ctrl-C each worker still finishes the few tasks that it has, so that none is left half built.
+        crew.shutdown(cancel_futures=True)
 
 
 @contextlib.contextmanager
@@ -285,12 +297,18 @@ _GIVEN: tuple[Sequence[tuple[Path, str]], Options] = ((), Options())
 
 
 def _start(names: Sequence[tuple[Path, str]], options: Options) -> None:
-    """Take over what all tasks of a run share; Ctrl-C is the parent's to handle, which ends its workers."""
+    """Take over what all tasks of a run share; Ctrl-C is the parent's to handle, which ends its workers.
+
+    A signal's handler in Python may not run while a worker waits for work, so there is none.
+    """
     global _GIVEN  # noqa: PLW0603 - a worker's only state, set once
     _GIVEN = (names, options)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # An exception, so that a task that is being written is taken back.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(EXIT_INTERRUPTED))
+    if sys.platform == "linux":
+        import ctypes
+
+        # Where the parent is killed, nobody else would tell the workers.
+        ctypes.CDLL(None).prctl(_PDEATHSIG, signal.SIGKILL)
 
 
 def _work(place: int) -> Outcome:
