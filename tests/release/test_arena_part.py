@@ -114,8 +114,26 @@ def test_differences_are_told_by_task_and_severity(
     monkeypatch.setattr("arena.server.judge", more)
     assert release() == 0
     said = capsys.readouterr().out
+    assert "gates are" not in said
     assert "the arena: 1 review; check: no findings" in said
     assert "sum-column: review by the arena only: S-X task.md see it" in said
+
+
+def test_newer_gates_are_told(
+    release: Release, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where the arena judges by another version of its gates, that is said before the differences."""
+    right = judge.Verdict.as_data
+
+    def newer(verdict: judge.Verdict) -> dict[str, Any]:
+        data = right(verdict)
+        data["quality_gates"]["static"]["version"] = "gates-v9"
+        return data
+
+    monkeypatch.setattr("arena.judge.Verdict.as_data", newer)
+    assert release("--only", "upload") == 0
+    assert release("--only", "validate") == 0
+    assert "The arena's gates are `gates-v9`, and this kit knows `gates-v4`" in capsys.readouterr().out
 
 
 def test_collection_that_the_arena_blocks_is_not_submitted(
@@ -160,11 +178,12 @@ def test_no_arena_and_dry_run_do_what_they_say(
     assert hub.repos == {}
     assert release("--no-arena") == 0
     assert arena.requests == []
-    assert release("--dry-run") == 0
-    said = capsys.readouterr().out
-    assert "Validated: valid" in said
-    assert "Would submit it" in said
-    assert arena.environments == {}
+    for words in ([], ["--only", "submit"]):
+        assert release("--dry-run", *words) == 0
+        said = capsys.readouterr().out
+        assert "Validated: valid" in said
+        assert "Would submit it" in said
+        assert arena.environments == {}
     assert release() == 0
     capsys.readouterr()
     assert release("--dry-run") == 0
@@ -248,6 +267,17 @@ def test_busy_arena_is_told_and_finished_later(
     arena.faults.clear()
     assert release() == 0
     assert len(hub.repos[REPO].commits) == 2
+
+
+def test_words_of_the_arena_are_spelt_out(
+    release: Release, arena: ArenaState, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No escape sequence of the arena's reaches the terminal."""
+    arena.runs_paused = "until \x1b[2Jlater"
+    assert release() == 0
+    said = capsys.readouterr()
+    assert "until \\x1b[2Jlater" in said.out
+    assert "\x1b" not in said.out + said.err
 
 
 def test_refusals_of_the_arena(

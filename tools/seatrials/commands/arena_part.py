@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -62,13 +63,16 @@ def run(args: argparse.Namespace, what: "Wanted", commit: str | None, *, store: 
     """Do the arena's steps, or the one that is asked for, and tell each; `store` False submits nothing."""
     from seatrials.flows.arena_part import ArenaPart
     from seatrials.hub_client import connect
+    from seatrials.report.plain import plain
 
+    if isinstance(sys.stdout, TextIOWrapper):
+        # A word of the arena's that the terminal's encoding lacks must not end the release.
+        sys.stdout.reconfigure(errors="backslashreplace")
     part = ArenaPart(connect(), _arena(args), what, commit)
     challenge = part.challenge()
-    paused = f"; runs are paused: {challenge.paused}" if challenge.paused else ""
-    print(
-        f"Arena {part.arena.site.url}, {'challenge' if challenge.runs else 'track'} `{challenge.id}`{paused}"
-    )
+    kind = "challenge" if challenge.runs else "track"
+    paused = f"; runs are paused: {plain(challenge.paused)}" if challenge.paused else ""
+    print(f"Arena {part.arena.site.url}, {kind} `{plain(challenge.id)}`{paused}", flush=True)
     sent: str | None = None
     if args.only in {None, "validate", "submit"}:
         judged = part.validate()
@@ -81,6 +85,8 @@ def run(args: argparse.Namespace, what: "Wanted", commit: str | None, *, store: 
             _tell_submission(submission, part)
             _tell_identity(part.identity({**judged.validation.hashes, **submission.hashes}))
             sent = submission.environment_id
+        elif args.only == "submit":
+            print("Would submit it")
         if args.only == "submit":
             return
     if sent is None:
@@ -123,20 +129,23 @@ def _arena(args: argparse.Namespace) -> "Arena":
 
 def _tell_judged(judged: "Judged") -> None:
     from seatrials.report.plain import plain
+    from seatrials.rules.gates import VERSION
 
     said = judged.validation
     valid = "valid" if said.valid else "not valid"
     print(f"Validated: {valid}, {said.eligible} eligible; the arena: {judged.theirs}; check: {judged.ours}")
     for kind, texts in (("error", said.errors), ("warning", said.warnings)):
-        _list([f"{kind:<7} {plain(text)}" for text in texts])
+        _list([f"{kind:<7} {text}" for text in texts])
     found = [
         " ".join(part for part in (one.severity, one.code, one.task, one.path, one.message) if part)
         for one in said.findings
     ]
-    _list([plain(one) for one in found])
+    _list(found)
+    if judged.gates is not None:
+        print(f"The arena's gates are `{plain(judged.gates)}`, and this kit knows `{VERSION}`")
     if judged.differences:
         print("The arena and check differ:")
-        _list([plain(str(one)) for one in judged.differences])
+        _list([str(one) for one in judged.differences])
 
 
 def _tell_submission(sent: "Submission", part: "ArenaPart") -> None:
@@ -182,8 +191,11 @@ def _tell_preflight(found: "Preflight | None", environment: str) -> None:
 
 
 def _list(items: "Sequence[str]") -> None:
+    """Print the first of some items, which may be the arena's words."""
+    from seatrials.report.plain import plain
+
     for item in items[:_SHOWN]:
-        print(f"  {item}")
+        print(f"  {plain(item)}")
     if len(items) > _SHOWN:
         print(f"  and {len(items) - _SHOWN} more")
 

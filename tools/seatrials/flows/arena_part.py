@@ -16,7 +16,15 @@ from seatrials.arena.client import RECEIPT, Arena
 from seatrials.arena.identity_hashes import Identity, Listing, compare
 from seatrials.arena.refusals import ArenaUnavailableError
 from seatrials.arena.requests import EnvironmentRequest, keep, read
-from seatrials.arena.results import Preflight, StaticFinding, Submission, Validation, commit_of, rows_of
+from seatrials.arena.results import (
+    Preflight,
+    StaticFinding,
+    Submission,
+    Validation,
+    commit_of,
+    rows_of,
+    static_of,
+)
 from seatrials.errors import RefusedError, UsageError
 from seatrials.fetch.listing import Address, Snapshot, snapshot_of
 from seatrials.flows.check import Request as CheckRequest
@@ -24,7 +32,7 @@ from seatrials.flows.check import check
 from seatrials.hub_client import DATASET, explained
 from seatrials.release.layout import Layout
 from seatrials.replay.store import Store
-from seatrials.rules.gates import is_gate
+from seatrials.rules.gates import VERSION, is_gate
 from seatrials.task.collection import MAX_TASKS, Selection, select
 
 if TYPE_CHECKING:
@@ -77,9 +85,13 @@ class Challenge:
 
 @dataclass(frozen=True, kw_only=True)
 class Judged:
-    """What the arena says of a collection, and where that differs from what check says."""
+    """What the arena says of a collection, and where that differs from what check says.
+
+    `gates` is the version of the arena's gates where it is another than the kit's.
+    """
 
     validation: Validation
+    gates: str | None
     ours: str
     theirs: str
     differences: tuple[Difference, ...]
@@ -210,8 +222,10 @@ class ArenaPart:
                 f"the arena read the commit {validation.commit}, not {self.commit}; nothing is submitted"
             )
         ours = self._ours()
+        version = static_of(validation.answer.fields).get("version")
         return Judged(
             validation=validation,
+            gates=version if isinstance(version, str) and version != VERSION else None,
             ours=counts(ours),
             theirs=counts(validation.findings),
             differences=differences(validation.findings, ours),
