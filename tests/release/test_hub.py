@@ -164,6 +164,24 @@ def test_refusals_say_what_to_do(
     assert len(hub.repos[REPO].commits) == 1
 
 
+def test_lost_run_bits_are_told(collection: Path, hub: Hub, capsys: pytest.CaptureFixture[str]) -> None:
+    """A build that needs a run bit, which the Hub does not keep, works here only: that is said."""
+    environment = collection / "tasks" / "sum-column" / "environment"
+    script = environment / "prepare.sh"
+    script.write_text("#!/bin/sh\ntrue\n")
+    script.chmod(0o755)
+    dockerfile = environment / "Dockerfile"
+    before = dockerfile.read_text()
+    dockerfile.write_text(before + "COPY prepare.sh /prepare.sh\nRUN bash /prepare.sh\n")
+    assert publish(collection, "--dry-run") == 0
+    assert "run bits" not in capsys.readouterr().err
+    dockerfile.write_text(before + "COPY prepare.sh /prepare.sh\nRUN /prepare.sh\n")
+    assert publish(collection, "--dry-run") == 0
+    said = capsys.readouterr().err
+    assert "The Hub keeps no run bits" in said
+    assert "`sum-column`: environment/Dockerfile:5: `RUN` runs `/prepare.sh`" in said
+
+
 def test_foreign_owner_is_refused(collection: Path, hub: Hub, capsys: pytest.CaptureFixture[str]) -> None:
     """A repository that may not be created there says which right is missing."""
     words = ["release", str(collection), "--repo", "bob/sums", "--without-replays", "--no-arena"]

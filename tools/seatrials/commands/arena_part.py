@@ -75,12 +75,14 @@ def run(args: argparse.Namespace, what: "Wanted", commit: str | None, *, store: 
     print(f"Arena {part.arena.site.url}, {kind} `{plain(challenge.id)}`{paused}", flush=True)
     sent: str | None = None
     if args.only in {None, "validate", "submit"}:
+        _doing("The arena validates the collection")
         judged = part.validate()
         _tell_judged(judged)
         part.refuse_unfit(judged.validation)
         if args.only == "validate":
             return
         if store:
+            _doing("Submitting it")
             submission = part.submit()
             _tell_submission(submission, part)
             _tell_identity(part.identity({**judged.validation.hashes, **submission.hashes}))
@@ -93,6 +95,11 @@ def run(args: argparse.Namespace, what: "Wanted", commit: str | None, *, store: 
         sent = _earlier(part, needed=store)
     if sent is not None:
         _tell_preflight(part.preflight(sent), sent)
+
+
+def _doing(step: str) -> None:
+    """Say what takes a while, apart from what comes of it."""
+    print(step, file=sys.stderr, flush=True)
 
 
 def would(what: "Wanted") -> None:

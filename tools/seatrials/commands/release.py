@@ -130,6 +130,7 @@ def _send(args: argparse.Namespace) -> int:
     request = _request(args)
     if args.only == "gate":
         return _gate(request)
+    _tell_run_bits(request)
     what = arena_part.wanted(args, request.layout)
     if args.only in arena_part.AT_ARENA:
         arena_part.run(args, what, None, store=not args.dry_run)
@@ -246,6 +247,15 @@ def _tell_replays(replays: "Mapping[str, Replayed]") -> None:
     ]
     if missing:
         print(f"No replay as they are now: {_listed(missing)}")
+
+
+def _tell_run_bits(request: "Request") -> None:
+    """Warn of builds that work here and not from the Hub."""
+    from seatrials.flows.release import lost_run_bits
+
+    if lost := lost_run_bits(request):
+        print(f"The Hub keeps no run bits; from there these builds fail (IMG107 says what to do):"
+              f" {_listed(lost)}", file=sys.stderr)  # fmt: skip
 
 
 def _tell(scan: "Scan") -> None:

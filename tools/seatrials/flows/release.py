@@ -20,6 +20,7 @@ from seatrials.release.stage import Plan, Staged, Tell, silent, stage, staging
 from seatrials.replay.model import TaskReplay, Trial
 from seatrials.replay.recorded import recorded
 from seatrials.replay.store import Store
+from seatrials.rules.image import no_run_bit
 from seatrials.rules.run import CheckReport
 from seatrials.task.collection import Collection, select
 from seatrials.task.package import TaskPackage
@@ -139,6 +140,17 @@ def planned(request: Request, tell: Tell = silent) -> Plan:
         findings={task.name: [finding.code for finding in task.findings] for task in report.tasks},
         replays=replays,
     )
+
+
+def lost_run_bits(request: Request) -> tuple[str, ...]:
+    """Return which builds need a run bit, which the Hub does not keep, in a line each."""
+    found: list[str] = []
+    for task in select([request.source] if request.source is not None else []).tasks:
+        for file in task.files.values():
+            file.mode &= ~0o111
+        found += [f"`{task.name}`: {hit.path}:{hit.line}: {hit.message}" for hit in no_run_bit(task)]
+        task.forget()
+    return tuple(found)
 
 
 def _refuse_errors(report: CheckReport, collection: Collection) -> None:
