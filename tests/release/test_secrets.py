@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 import yaml
@@ -81,6 +82,22 @@ def parquet(content: str) -> bytes:
     return data.getvalue()
 
 
+def compressed(content: str, codec: str) -> bytes:
+    """Return the content as a compressed stream."""
+    data = pa.BufferOutputStream()
+    with pa.CompressedOutputStream(data, codec) as stream:
+        stream.write(content.encode())
+    return bytes(data.getvalue())
+
+
+def feather(content: str) -> bytes:
+    """Return a table in Arrow's file format, compressed."""
+    data = io.BytesIO()
+    rows = [{"text": "x" * 50}] * 200 + [{"text": content}]
+    pa.feather.write_feather(pa.Table.from_pylist(rows), data, compression="zstd")
+    return data.getvalue()
+
+
 def wheel(content: str) -> bytes:
     """Return a zip archive in a zip archive, as a wheel in a wheelhouse."""
     data = io.BytesIO()
@@ -105,6 +122,9 @@ CARRIERS: dict[str, Callable[[str], bytes]] = {
     "tar.gz": tarred,
     "gzip": lambda text: gzip.compress(text.encode()),
     "bzip2": lambda text: bz2.compress(text.encode()),
+    "zstandard": lambda text: compressed(text, "zstd"),
+    "lz4": lambda text: compressed(text, "lz4"),
+    "feather": feather,
     "xz": lambda text: lzma.compress(text.encode()),
 }
 
@@ -117,6 +137,17 @@ def test_each_secret_is_found_in_each_kind_of_file(kind: str, carrier: str, tmp_
     found = scan(tmp_path, ["f"], KNOWN).hits
     assert kind in {hit.kind for hit in found}
     assert all(SECRETS[kind] not in str(hit) for hit in found)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in SECRETS if kind not in {"private-key", MACHINE}])
+def test_secret_in_a_name_is_found_and_not_repeated(kind: str, tmp_path: Path) -> None:
+    """The names of files and folders are published too; of one with a secret in it the rest is told."""
+    path = f"envs/a/{SECRETS[kind].strip('/')}.txt" if kind != "home-path" else "envs/home/mara.lind/x"
+    (tmp_path / path).parent.mkdir(parents=True)
+    (tmp_path / path).write_text("x")
+    hits = scan(tmp_path, [path], KNOWN).hits
+    assert kind in {hit.kind for hit in hits}
+    assert all(str(hit).startswith("`envs") and SECRETS[kind] not in str(hit) for hit in hits)
 
 
 def test_hit_names_the_line(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import mmap
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -26,12 +26,44 @@ _MAX_DEPTH: Final = 4
 _ROWS: Final = 64
 _SMALL: Final = 1024 * 1024
 
-_OPENERS: Final = (
+
+class _ByArrow:
+    """A compressed stream that Arrow opens, read in pieces: it makes room for all that it is asked for."""
+
+    def __init__(self, codec: str) -> None:
+        self._codec = codec
+        self._stream: Any = None
+
+    def __call__(self, data: io.BytesIO, _mode: str) -> "_ByArrow":
+        import pyarrow as pa
+
+        opened = _ByArrow(self._codec)
+        opened._stream = pa.CompressedInputStream(pa.PythonFile(data, mode="r"), self._codec)
+        return opened
+
+    def __enter__(self) -> "_ByArrow":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stream.close()
+
+    def read(self, size: int) -> bytes:
+        """Return at most `size` bytes."""
+        pieces: list[bytes] = []
+        while size > 0 and (piece := self._stream.read(min(size, _SMALL))):
+            pieces.append(piece)
+            size -= len(piece)
+        return b"".join(pieces)
+
+
+_OPENERS: Final[tuple[tuple[bytes, Callable[..., Any]], ...]] = (
     (b"\x1f\x8b", gzip.open),
     (b"BZh", bz2.open),
     (b"\xfd7zXZ\x00", lzma.open),
+    (b"\x28\xb5\x2f\xfd", _ByArrow("zstd")),
+    (b"\x04\x22\x4d\x18", _ByArrow("lz4")),
 )
-_SEALED: Final = ((b"7z\xbc\xaf\x27\x1c", "7z"), (b"Rar!", "RAR"), (b"\x28\xb5\x2f\xfd", "Zstandard"))
+_SEALED: Final = ((b"7z\xbc\xaf\x27\x1c", "7z"), (b"Rar!", "RAR"))
 _TAR_MAGIC: Final = slice(257, 262)
 
 
@@ -75,6 +107,8 @@ def _pieces(data: Data, inside: str, budget: _Budget, depth: int) -> Iterator[Pi
             why = f"archives in archives, more than {_MAX_DEPTH} deep"
         elif data[:4] == b"PAR1" == data[-4:]:
             yield from _parquet(data, inside)
+        elif data[:6] == b"ARROW1":
+            yield from _arrow(data, inside)
         elif data[:4] in {b"PK\x03\x04", b"PK\x05\x06"}:
             yield from _zip(data, inside, budget, depth)
         elif data[_TAR_MAGIC] == b"ustar":
@@ -141,14 +175,28 @@ def _parquet(data: Data, inside: str) -> Iterator[Piece]:
     import pyarrow.parquet as pq
 
     table: Any = pq.ParquetFile(pa.BufferReader(data[:]))
+    yield from _columns(table.iter_batches(batch_size=_ROWS), inside)
+
+
+def _arrow(data: Data, inside: str) -> Iterator[Piece]:
+    """Open Arrow's own file format, also called Feather, whose columns may be compressed."""
+    import pyarrow as pa
+
+    table: Any = pa.ipc.open_file(pa.BufferReader(data[:]))
+    batches = (table.get_batch(number) for number in range(table.num_record_batches))
+    small = (batch.slice(first, _ROWS) for batch in batches for first in range(0, batch.num_rows, _ROWS))
+    yield from _columns(small, inside)
+
+
+def _columns(batches: Iterable[Any], inside: str) -> Iterator[Piece]:
     first = 1
-    for batch in table.iter_batches(batch_size=_ROWS):
+    for batch in batches:
         for name, column in zip(batch.schema.names, batch.columns, strict=True):
             if not _has_text(column.type):
                 continue
             where = _below(inside, f"column {name}, rows {first} to {first + len(column) - 1}")
             yield Piece(inside=where, data=b"\n".join(_leaves(column.to_pylist())), lines=False)
-        first += len(batch)
+        first += batch.num_rows
 
 
 def _has_text(kind: Any) -> bool:

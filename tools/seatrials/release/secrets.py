@@ -17,9 +17,11 @@ import base64
 import json
 import os
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
@@ -271,13 +273,16 @@ def _allowance(pattern: str, value: Any) -> Allowance:
 
 def scan(
     root: Path,
-    paths: Iterable[str],
+    paths: Sequence[str],
     known: Known,
     allowed: Sequence[Allowance] = (),
     *,
     derived: Container[str] = (),
+    watch: Callable[[int], None] = lambda _: None,
 ) -> Scan:
-    """Scan files below `root`; `paths` are relative to it.
+    """Scan files below `root`; `paths` are relative to it, and are scanned too.
+
+    `watch` is told the number of the file that is looked at.
 
     `derived` are those that the kit made out of the others: what was let pass
     in a source passes there too.
@@ -288,7 +293,10 @@ def scan(
     seen: set[tuple[str, bytes]] = set()
     unopened: list[str] = []
     mails: dict[str, str] = {}
-    for path in paths:
+    for hit in _in_names(paths, known):
+        (passed if any(allowance.covers(hit) for allowance in allowed) else hits)[hit] = None
+    for number, path in enumerate(paths, 1):
+        watch(number)
         for piece in pieces(root / path):
             place = f"`{path}`" + (f" ({piece.inside})" if piece.inside else "")
             if piece.unopened:
@@ -316,6 +324,20 @@ def scan(
         unopened=tuple(unopened),
         unused=tuple(allowance for allowance in allowed if not any(map(allowance.covers, passed))),
     )
+
+
+def _in_names(paths: Sequence[str], known: Known) -> Iterator[Hit]:
+    names = [path.encode("utf-8", "surrogateescape") for path in paths]
+    ends = list(accumulate(len(name) + 1 for name in names))
+    whole = b"\n".join(names)
+    # Some tokens are none after a slash: base64 has slashes.
+    for text in (whole, whole.replace(b"/", b"\n")):
+        for kind, what, start, end in _find(text, known):
+            place = bisect_right(ends, start)
+            name, first = names[place], ends[place] - len(names[place]) - 1
+            rest = (name[: start - first], name[max(end - first, 0) :])
+            shown = "…".join(part.decode("utf-8", "replace") for part in rest)
+            yield Hit(path=shown, inside="the path itself", line=None, kind=kind, what=what)
 
 
 def _find(data: Data, known: Known) -> Iterator[tuple[str, str, int, int]]:

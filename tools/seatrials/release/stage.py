@@ -117,13 +117,14 @@ def _entries(folder: str) -> Iterator[os.DirEntry[str]]:
 def _scan(plan: Plan, root: Path, files: Sequence[str], allowed: Sequence[Allowance], tell: Tell) -> Scan:
     layout = plan.layout
     derived = {CARD, layout.registry, layout.summary, layout.table("tasks"), layout.table("replays")}
-
-    def each() -> Iterator[str]:
-        for number, path in enumerate(files, 1):
-            tell("Scanning the files", number, len(files))
-            yield path
-
-    found = scan(root, each(), plan.known or known_here(), allowed, derived=derived)
+    found = scan(
+        root,
+        files,
+        plan.known or known_here(),
+        allowed,
+        derived=derived,
+        watch=lambda number: tell("Scanning the files", number, len(files)),
+    )
     if found.hits:
         raise SecretsFoundError(found.hits)
     return found
