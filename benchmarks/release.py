@@ -95,7 +95,7 @@ def measure(folder: Path, room: Path, costs: dict[str, list[Cost]], sent: dict[s
             if what.endswith("one task changed"):
                 script.write_bytes(before + b"# changed\n")
             hub.sent.clear()
-            costs[what].append(run(*stage, "--repo", REPO, **env))
+            costs[what].append(run(*stage, "--repo", REPO, "--no-arena", **env))
             sent[what] = len(hub.sent)
         script.write_bytes(before)
         sent["commits"] = len(hub.repos[REPO].commits) - 1
