@@ -204,9 +204,20 @@ _PIECES = st.sampled_from(
             "[[ ",
             "]]",
         ),
-        *("[ ", "]", "=", ">", "<", "#", "\\", "a", " ", "é", "\0", "f()"),
+        *("[ ", "]", "=", ">", "<", "#", "\\", "a", " ", "é", "日", "\U0010ffff", "\0", "f()"),
     ]
 )
+
+
+@pytest.mark.parametrize("wide", ["日", "\U0001f40d", "ж", "\u2028", "é"])
+def test_characters_of_any_width_are_read_as_they_are(wide: str) -> None:
+    """Where the grammar asks what a character is, it gets one that it knows; the words keep theirs."""
+    pieces = ["$", "${", "[[ a =~ ", "<<", "<<-", "=", "(", "$((", "`", "{a..", "case a in "]
+    for piece in pieces:
+        parse(f"echo a\n{piece}{wide}\n{wide}\n")
+    echo, cat = parse(f"echo {wide}a > /logs/{wide}\ncat > a <<E\n{wide} x\nE\n").commands()
+    assert echo.words[1].raw == f"{wide}a"
+    assert cat.redirects[-1].text == f"{wide} x\n"
 
 
 @settings(max_examples=300, deadline=None)

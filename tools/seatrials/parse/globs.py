@@ -25,7 +25,10 @@ def name_regexp(pattern: str) -> str | None:
                 end = _class_end(pattern, at)
                 if end < 0:
                     return None
-                pieces[-1].append(_class(pattern[at:end]))
+                members = _class(pattern[at:end])
+                if members is None:
+                    return None
+                pieces[-1].append(members)
                 at = end + 1
             case "\\":
                 if at == len(pattern):
@@ -63,8 +66,24 @@ def _class_end(pattern: str, at: int) -> int:
     return -1
 
 
-def _class(inside: str) -> str:
+def _class(inside: str) -> str | None:
+    """Translate what stands between the brackets; None where a character is missing, or a range runs back."""
     negated = inside.startswith("^")
-    body = inside[1:] if negated else inside
-    safe = re.sub(r"[\[&~|]", r"\\\g<0>", body)
-    return f"(?!/)[{'^' if negated else ''}{safe}]"
+    ranges: list[str] = []
+    at = int(negated)
+    while at < len(inside):
+        low, at = _member(inside, at)
+        high = low
+        if inside.startswith("-", at):
+            high, at = _member(inside, at + 1)
+        if not low or not high or low > high:
+            return None
+        ranges.append(f"{re.escape(low)}-{re.escape(high)}")
+    return f"(?!/)[{'^' if negated else ''}{''.join(ranges)}]"
+
+
+def _member(inside: str, at: int) -> tuple[str, int]:
+    """Return the character of a class at a place, and where it goes on; empty where none is."""
+    if inside.startswith("\\", at):
+        return inside[at + 1 : at + 2], at + 2
+    return ("" if inside.startswith("-", at) else inside[at : at + 1]), at + 1

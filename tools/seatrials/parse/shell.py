@@ -285,13 +285,31 @@ def parse_shell(source: bytes) -> Script:
     if len(source) > MAX_SOURCE:
         return Script(interpreter=program, options=options, body=(), crlf=crlf, too_large=True)
     text = source.replace(b"\r\n", b"\n")
-    if len(text) > _TIMED and not _is_parsed_in_time(text):
+    if len(text) > _TIMED and not _is_parsed_in_time(_narrow(text)):
         return Script(interpreter=program, options=options, body=(), crlf=crlf, too_large=True)
-    root = _parser().parse(text).root_node
+    root = _parser().parse(_narrow(text)).root_node
     bad = _bad_line(root) if root.has_error else None
     return Script(
-        interpreter=program, options=options, body=_Reader().body(root.children, 0), bad_line=bad, crlf=crlf
+        interpreter=program,
+        options=options,
+        body=_Reader(text).body(root.children, 0),
+        bad_line=bad,
+        crlf=crlf,
     )
+
+
+_WIDE: Final = re.compile(rb"[\xc4-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf7][\x80-\xbf]{3}")
+_STAND_INS: Final = {2: "é".encode(), 3: "éx".encode(), 4: "éé".encode()}
+
+
+def _narrow(text: bytes) -> bytes:
+    """Replace characters beyond Latin-1 by letters of as many bytes.
+
+    The grammar's scanner asks C's ``isalpha`` and the like about a character,
+    whatever its number, and beyond their table that reads other memory, or
+    none: the process ends.
+    """
+    return text if text.isascii() else _WIDE.sub(lambda found: _STAND_INS[len(found[0])], text)
 
 
 def _is_parsed_in_time(text: bytes) -> bool:
@@ -355,9 +373,10 @@ _SKIPPED: Final = frozenset({"comment", "heredoc_body", "heredoc_end"})
 
 
 class _Reader:
-    """Turns tree-sitter's tree into ours."""
+    """Turns tree-sitter's tree into ours; `source` is the script, which the tree's places are of."""
 
-    def __init__(self) -> None:
+    def __init__(self, source: bytes) -> None:
+        self.source = source
         self.left = MAX_NODES
 
     def body(self, nodes: "list[Tree]", depth: int) -> Body:
@@ -373,7 +392,7 @@ class _Reader:
         line = node.start_point.row + 1
         self.left -= 1
         if depth > MAX_DEPTH or self.left < 0:
-            return Opaque(line=line, text=_text(node)[:200])
+            return Opaque(line=line, text=self._text(node)[:200])
         match node.type:
             case "command" | "declaration_command" | "unset_command":
                 return self._command(node, depth)
@@ -389,8 +408,8 @@ class _Reader:
                 return Not(line=line, item=self._only(node.named_children, line, depth))
             case "test_command":
                 return self._test(node, depth)
-            case "compound_statement" if _text(node).startswith("(("):
-                return Test(line=line, text=_text(node), substitutions=self._substitutions(node, depth))
+            case "compound_statement" if self._text(node).startswith("(("):
+                return Test(line=line, text=self._text(node), substitutions=self._substitutions(node, depth))
             case "compound_statement" | "subshell" | "do_group":
                 body = self.body(node.children, depth + 1)
                 return Group(line=line, body=body, subshell=node.type == "subshell")
@@ -405,11 +424,11 @@ class _Reader:
                 name = node.child_by_field_name("name")
                 return Function(
                     line=line,
-                    name=_text(name) if name else "",
+                    name=self._text(name) if name else "",
                     body=self.body([inner], depth + 1) if inner else (),
                 )
             case _:
-                return Opaque(line=line, text=_text(node)[:200])
+                return Opaque(line=line, text=self._text(node)[:200])
 
     def _only(self, nodes: "list[Tree]", line: int, depth: int) -> Node:
         body = self.body(nodes, depth + 1)
@@ -422,13 +441,13 @@ class _Reader:
         for child in node.children:
             match child.type:
                 case "variable_assignment":
-                    assignments.append(_assignment(child))
+                    assignments.append(self._assignment(child))
                     if node.type == "declaration_command":
-                        words.append(Word(raw=_text(child)))
+                        words.append(Word(raw=self._text(child)))
                 case "file_redirect" | "heredoc_redirect" | "herestring_redirect":
-                    redirects.append(_redirect(child))
+                    redirects.append(self._redirect(child))
                 case kind if kind not in _SKIPPED:
-                    words.append(Word(raw=_text(child)))
+                    words.append(Word(raw=self._text(child)))
         return Command(
             line=node.start_point.row + 1,
             words=tuple(words),
@@ -442,7 +461,9 @@ class _Reader:
         return Command(
             line=node.start_point.row + 1,
             words=(),
-            assignments=tuple(_assignment(child) for child in each if child.type == "variable_assignment"),
+            assignments=tuple(
+                self._assignment(child) for child in each if child.type == "variable_assignment"
+            ),
             substitutions=self._substitutions(node, depth),
         )
 
@@ -453,11 +474,13 @@ class _Reader:
         more: list[Tree] = []
         operator = ""
         for child in node.children_by_field_name("redirect"):
-            redirects.append(_redirect(child))
-            redirects += [_redirect(part) for part in child.named_children if part.type == "file_redirect"]
+            redirects.append(self._redirect(child))
+            redirects += [
+                self._redirect(part) for part in child.named_children if part.type == "file_redirect"
+            ]
             if right := child.child_by_field_name("right"):
                 sign = child.child_by_field_name("operator")
-                operator, more = _text(sign) if sign else "", [right]
+                operator, more = self._text(sign) if sign else "", [right]
             elif pipes := [part for part in child.named_children if part.type == "pipeline"]:
                 operator, more = "|", pipes
         done = self._with_redirects(inner, tuple(redirects), line, depth)
@@ -517,7 +540,7 @@ class _Reader:
             at = named[0]
         items.append(at)
         if len(items) == 1:
-            return Opaque(line=node.start_point.row + 1, text=_text(node)[:200])
+            return Opaque(line=node.start_point.row + 1, text=self._text(node)[:200])
         nodes = [self.node(item, depth + 1) for item in reversed(items)]
         return AndOr(line=node.start_point.row + 1, items=tuple(nodes), operators=tuple(reversed(signs)))
 
@@ -533,20 +556,24 @@ class _Reader:
                     pending.extend((left, right))
                     continue
                 comparisons.append(
-                    Comparison(left=Word(raw=_text(left)), operator=_text(sign), right=Word(raw=_text(right)))
+                    Comparison(
+                        left=Word(raw=self._text(left)),
+                        operator=self._text(sign),
+                        right=Word(raw=self._text(right)),
+                    )
                 )
             elif child.type == "unary_expression" and sign and child.named_children:
                 operand = child.named_children[-1]
                 if sign.type == "test_operator":
-                    word = Word(raw=_text(operand))
-                    comparisons.append(Comparison(left=None, operator=_text(sign), right=word))
+                    word = Word(raw=self._text(operand))
+                    comparisons.append(Comparison(left=None, operator=self._text(sign), right=word))
                 else:
                     pending.append(operand)
             elif child.type in {"parenthesized_expression", "negation_expression"}:
                 pending.extend(child.named_children)
         return Test(
             line=node.start_point.row + 1,
-            text=_text(node),
+            text=self._text(node),
             comparisons=tuple(comparisons),
             substitutions=self._substitutions(node, depth),
         )
@@ -590,10 +617,10 @@ class _Reader:
         for item in node.named_children:
             if item.type == "case_item":
                 values = {value.id for value in item.children_by_field_name("value")}
-                patterns = tuple(Word(raw=_text(part)) for part in item.children if part.id in values)
+                patterns = tuple(Word(raw=self._text(part)) for part in item.children if part.id in values)
                 rest = [part for part in item.children if part.id not in values]
                 items.append((patterns, self.body(rest, depth + 1)))
-        text = Word(raw=_text(word) if word else "")
+        text = Word(raw=self._text(word) if word else "")
         return Case(line=node.start_point.row + 1, word=text, items=tuple(items))
 
     def _substitutions(self, node: "Tree", depth: int) -> tuple[Body, ...]:
@@ -608,28 +635,27 @@ class _Reader:
                 pending.extend(reversed(child.children))
         return tuple(found)
 
+    def _text(self, node: "Tree") -> str:
+        return self.source[node.start_byte : node.end_byte].decode("utf-8", "replace")
 
-def _text(node: "Tree") -> str:
-    return (node.text or b"").decode("utf-8", "replace")
+    def _assignment(self, node: "Tree") -> tuple[str, Word]:
+        name, _, value = self._text(node).partition("=")
+        return name.removesuffix("+"), Word(raw=value)
 
-
-def _assignment(node: "Tree") -> tuple[str, Word]:
-    name, _, value = _text(node).partition("=")
-    return name.removesuffix("+"), Word(raw=value)
-
-
-def _redirect(node: "Tree") -> Redirect:
-    if node.type == "heredoc_redirect":
-        start = next((part for part in node.named_children if part.type == "heredoc_start"), None)
-        body = next((part for part in node.named_children if part.type == "heredoc_body"), None)
-        name = Word(raw=_text(start) if start else "")
-        return Redirect(operator="<<", target=name, text=_text(body) if body else "")
-    if node.type == "herestring_redirect":
-        text = Word(raw=_text(node)[3:].strip())
-        return Redirect(operator="<<<", target=text)
-    target = node.child_by_field_name("destination")
-    sign = next((part for part in node.children if not part.is_named), None)
-    return Redirect(operator=_text(sign) if sign else ">", target=Word(raw=_text(target) if target else ""))
+    def _redirect(self, node: "Tree") -> Redirect:
+        if node.type == "heredoc_redirect":
+            start = next((part for part in node.named_children if part.type == "heredoc_start"), None)
+            body = next((part for part in node.named_children if part.type == "heredoc_body"), None)
+            name = Word(raw=self._text(start) if start else "")
+            return Redirect(operator="<<", target=name, text=self._text(body) if body else "")
+        if node.type == "herestring_redirect":
+            text = Word(raw=self._text(node)[3:].strip())
+            return Redirect(operator="<<<", target=text)
+        target = node.child_by_field_name("destination")
+        sign = next((part for part in node.children if not part.is_named), None)
+        return Redirect(
+            operator=self._text(sign) if sign else ">", target=Word(raw=self._text(target) if target else "")
+        )
 
 
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9@*#?!$-]")
