@@ -353,7 +353,7 @@ def test_waits_are_bounded_in_all(server: ArenaState, arena: Arena, monkeypatch:
     monkeypatch.setattr(arena, "pause", pauses.append)
     busy = {"detail": "too many requests"}
     server.faults.append(
-        Fault("GET", "/api/challenges", 429, body=busy, headers={"Retry-After": "50"}, times=LATER)
+        Fault("GET", "/api/challenges", 429, body=busy, headers={"Retry-After": "50"}, times=10)
     )
     with pytest.raises(ArenaRefusedError, match="429"):
         arena.challenges()

@@ -96,7 +96,7 @@ def test_uncertain_launch_is_not_repeated_without_end(
     server: ArenaState, arena: Arena, environment: str, run_file: Path
 ) -> None:
     """An arena that goes on failing is asked a few times; then the line says to keep the request id."""
-    server.faults.append(Fault("POST", RUNS, 500, body=UNKNOWN, times=LATER))
+    server.faults.append(Fault("POST", RUNS, 500, body=UNKNOWN, times=8))
     with pytest.raises(ArenaUnavailableError, match="never with a new request id"):
         launch(arena, CHALLENGE, environment, run_file, look_first=False)
     assert posts(server) == 3
