@@ -321,6 +321,18 @@ def test_look_without_an_answer_is_passed_over(
     assert len(said) == MISSES - 1
 
 
+def test_looks_without_an_answer_count_in_a_row_only(
+    server: ArenaState, arena: Arena, environment: str, run_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An answer in between begins the count anew."""
+    monkeypatch.setattr("seatrials.arena.watch.MISSES", 3)
+    run = started(arena, environment, run_file)
+    for skip in (0, 1):
+        server.faults.append(Fault("GET", f"{RUNS}/{run}", 502, times=4 * 2, skip=skip))
+    _, code = watch(arena, CHALLENGE, run, minutes=1, show=lambda state: None)
+    assert code == 0
+
+
 def test_record_without_a_state_is_told(server: ArenaState, arena: Arena) -> None:
     """An answer that does not say how the run is ends in one line, not in waiting for ever."""
     server.files["arena_cli.py"] = b"print('{}')\n"
