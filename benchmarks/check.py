@@ -30,6 +30,9 @@ from seatrials.proc import processors
 from seatrials.task.collection import select
 
 FEW = 500
+COLLECTION = 200
+"""Tasks in the largest collection that the arena takes."""
+
 HASH = """
 import sys
 from seatrials.task.collection import select
@@ -87,10 +90,12 @@ def lint(python: str, folders: list[str]) -> tuple[Cost, str]:
 
 @contextmanager
 def linked(folders: list[str]) -> Iterator[str]:
-    """Give a folder with links to some tasks."""
+    """Give a folder with links to some tasks in its `tasks/`, which makes it a collection."""
     with tempfile.TemporaryDirectory() as room:
+        tasks = Path(room) / "tasks"
+        tasks.mkdir()
         for number, folder in enumerate(folders):
-            (Path(room) / f"{number:05d}").symlink_to(folder)
+            (tasks / f"{number:05d}").symlink_to(folder)
         yield room
 
 
@@ -108,7 +113,7 @@ def main() -> None:
     costs: dict[str, list[Cost]] = defaultdict(list)
     harbor = ""
     check = (sys.executable, "-m", "seatrials", "check", "--format", "json")
-    with linked(folders[:FEW]) as few:
+    with linked(folders[:FEW]) as few, linked(folders[:COLLECTION]) as collection:
         for _ in range(args.rounds):
             # A fresh store a round: its second run finds what its first one left.
             with tempfile.TemporaryDirectory() as store:
@@ -117,7 +122,8 @@ def main() -> None:
                     "cold": (*check, "--no-cache", args.set),
                     "again": (*check, "--no-cache", "--no-reuse", args.set),
                     "one": (*check, "--no-cache", "--jobs", "1", args.set),
-                    "few": (*check, "--no-cache", few),
+                    "few": (*check, "--no-cache", f"{few}/tasks"),
+                    "collection": (*check, "--no-cache", collection),
                     "store": (*check, args.set),
                     "warm": (*check, args.set),
                     "hash": (sys.executable, "-c", HASH, args.set),
@@ -143,10 +149,12 @@ def main() -> None:
         ("store", "`check`, nothing stored yet, results kept"),
         ("warm", "`check` again, nothing changed"),
         ("hash", "reading and hashing the files only, one process"),
+        ("collection", f"`check` of a collection of {min(COLLECTION, count)}, nothing stored"),
         ("help", "`seatrials --help`"),
     ):
         if name in wall:
-            each = "" if name == "help" else f"{wall[name] / count * 1000:.2f}"
+            tasks = min(COLLECTION, count) if name == "collection" else count
+            each = "" if name == "help" else f"{wall[name] / tasks * 1000:.2f}"
             print(f"| {said} | {wall[name]:.2f} | {each} | {cpu[name]:.2f} |")
     print("\n| ratio | measured | of processors | wanted |\n| --- | ---: | ---: | ---: |")
     for name, to, said, wanted in (
@@ -156,6 +164,8 @@ def main() -> None:
     ):
         if name in wall and to in wall:
             print(f"| {said} | {wall[name] / wall[to]:.2f} | {cpu[name] / cpu[to]:.2f} | {wanted} |")
+    few_tasks = f"a collection of {min(COLLECTION, count)}, seconds"
+    print(f"| {few_tasks} | {wall['collection']:.2f} | {cpu['collection']:.2f} | under 3 |")
     print(f"| `seatrials --help`, seconds | {wall['help']:.2f} | {cpu['help']:.2f} | under 0.25 |")
     small, large = (min(cost.kilobytes for cost in costs[name]) / 1024 for name in ("few", "cold"))
     print(

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Final
 
-from seatrials.parse.pytest import MAX_SOURCE
-from seatrials.parse.python_syntax import syntax_fault
+from seatrials.parse.pytest import MAX_SOURCE, PythonFacts
+from seatrials.parse.python_syntax import looks_whole, syntax_fault
 from seatrials.rules.grading import MAX_PROMPT, grading, verifier_files
 from seatrials.rules.leaks import is_used
 from seatrials.rules.model import Hit, TaskRule
@@ -41,7 +41,9 @@ def no_python(task: TaskPackage) -> Iterator[Hit]:
     """The verifier's tests are Python that can be parsed.
 
     Why: pytest stops at a file with a syntax error, and everyone gets the
-    same reward. Of a file over 512 KiB, or nested hundreds deep, this check
+    same reward. Found are strings and brackets left open, headers without a
+    colon and what was cut off; other faults where another rule had to parse
+    the file. Of a file over 512 KiB, or nested hundreds deep, this check
     knows nothing.
 
     Fix: correct the line named; keep data in a file of its own.
@@ -59,10 +61,15 @@ def no_python(task: TaskPackage) -> Iterator[Hit]:
         file = task.files[path]
         if file.size > MAX_SOURCE:
             yield Hit(path=path, message=f"`{path}` has {file.size:,} bytes and was not looked at")
-        # Where another rule has its tree already, it is Python.
-        elif vars(found).get("tree") is None and (fault := syntax_fault(found.source)) is not None:
+        elif not _is_python(found) and (fault := syntax_fault(found.source)) is not None:
             line, said = fault
             yield Hit(path=path, line=line, message=f"`{path}` is not Python: {said}")
+
+
+def _is_python(found: PythonFacts) -> bool:
+    """Say whether a file is Python: by the tree that another rule needed, or by what shows without."""
+    known = vars(found)
+    return known["tree"] is not None if "tree" in known else looks_whole(found.source)
 
 
 RULES: Final = (
