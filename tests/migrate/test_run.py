@@ -83,6 +83,31 @@ def test_subset_is_balanced_and_repeatable(make: Make) -> None:
     assert choose(tasks, 100, seed=0) == tasks
 
 
+def _counts(tasks: list[TaskPackage], key: str) -> list[int]:
+    return sorted(Counter(task.native.get("metadata", key) for task in tasks).values())
+
+
+def test_small_subset_is_spread_over_categories(make: Make) -> None:
+    """Fewer tasks than there are groups still come from all categories, and from all difficulties."""
+    tasks = _set(make)
+    for seed in range(5):
+        chosen = choose(tasks, 4, seed)
+        assert _counts(chosen, "category") == [1, 1, 2]
+        assert _counts(chosen, "difficulty") == [2, 2]
+
+
+def test_rare_category_is_not_crowded_out(make: Make) -> None:
+    """A category of one difficulty gets as many as one of three, while it has tasks."""
+    tasks = []
+    for number in range(24):
+        category, difficulty = ("many", "few")[number % 2], ("easy", "medium", "hard")[number % 3]
+        text = TOML.replace("data-processing", category)
+        text = text.replace('"easy"', f'"{difficulty if category == "many" else "easy"}"')
+        tasks.append(TaskPackage(make({"task.toml": text}, name=f"t{number:02}")))
+    assert _counts(choose(tasks, 10, seed=1), "category") == [5, 5]
+    assert _counts(choose(tasks, 10, seed=1), "difficulty") == [2, 3, 5]
+
+
 ODD = """\
 version = "1.0"
 odd = 1

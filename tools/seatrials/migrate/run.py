@@ -117,21 +117,25 @@ class MigrationReport:
 
 
 def choose(tasks: Sequence[TaskPackage], limit: int, seed: int) -> list[TaskPackage]:
-    """Return at most `limit` tasks, as even as can be over category and difficulty; the same for one seed."""
+    """Return at most `limit` tasks, as even as can be over category, then difficulty; the same for one seed."""
     groups: dict[tuple[str, str], list[TaskPackage]] = {}
     for task in tasks:
         metadata = task.native.table("metadata")
         key = (str(metadata.get("category", "")), str(metadata.get("difficulty", "")))
         groups.setdefault(key, []).append(task)
     shuffler = random.Random(seed)  # noqa: S311 - a choice to repeat, no secret
-    order = [groups[key] for key in sorted(groups)]
-    for group in order:
-        shuffler.shuffle(group)
+    order = sorted(groups)
+    shuffler.shuffle(order)
+    for key in order:
+        shuffler.shuffle(groups[key])
+    taken: Counter[tuple[str, str] | str] = Counter()
     chosen: list[TaskPackage] = []
-    while len(chosen) < limit and any(order):
-        for group in order:
-            if group and len(chosen) < limit:
-                chosen.append(group.pop())
+    while order and len(chosen) < limit:
+        key = min(order, key=lambda key: (taken[f"c {key[0]}"], taken[f"d {key[1]}"], taken[key]))
+        chosen.append(groups[key].pop())
+        taken.update((key, f"c {key[0]}", f"d {key[1]}"))
+        if not groups[key]:
+            order.remove(key)
     places = {id(task): place for place, task in enumerate(tasks)}
     return sorted(chosen, key=lambda task: places[id(task)])
 
