@@ -117,7 +117,7 @@ class MigrationReport:
 
 
 def choose(tasks: Sequence[TaskPackage], limit: int, seed: int) -> list[TaskPackage]:
-    """Return at most `limit` tasks, as even as can be over category, then difficulty; the same for one seed."""
+    """Return at most `limit` tasks, as even as can be over category, then difficulty; one choice a seed."""
     groups: dict[tuple[str, str], list[TaskPackage]] = {}
     for task in tasks:
         metadata = task.native.table("metadata")
