@@ -129,6 +129,56 @@ def test_public_sets_are_the_reference_s(public: str, tmp_path: Path) -> None:
             shutil.rmtree(tmp_path / str(number))
 
 
+REWARD_KIT = """\
+---
+document_version: "0.3"
+verifier:
+  name: kit
+  default_strategy: kit
+  strategies:
+    kit:
+      type: reward-kit
+      root: kit
+      entrypoint: reward.py
+---
+"""
+JUDGE = '[verifier]\ntype = "llm-judge"\n[verifier.judge]\nmodel = "claude-x"\n'
+RUBRIC = '[[criterion]]\nid = "a"\ndescription = "b"\n'
+BASE = "debian:bookworm-slim"
+COMPOSE = f"services:\n  main:\n    build: .\n  db:\n    image: {BASE}\n"
+SHAPES: dict[str, tuple[str, dict[str, str | None]]] = {
+    "no solution": ("", {"solution/solve.sh": None, "solution/data": None}),
+    "image only": (f'[environment]\ndocker_image = "{BASE}"\n', {"environment/Dockerfile": None}),
+    "Dockerfile at the root": ("", {"environment/Dockerfile": None, "Dockerfile": f"FROM {BASE}\n"}),
+    "compose": ("", {"environment/docker-compose.yaml": COMPOSE}),
+    "separate verifier": (CONFIGS["separate"], {"tests/Dockerfile": f"FROM {BASE}\n"}),
+    "MCP servers": (CONFIGS["servers"], {}),
+    "judge": (JUDGE, {"tests/rubric.toml": RUBRIC, "tests/test.sh": None}),
+    "reward kit": (
+        "", {"tests/verifier.md": REWARD_KIT, "tests/kit/reward.py": "print(1)\n", "tests/test.sh": None}
+    ),
+}  # fmt: skip
+"""Shapes of Harbor tasks: the configuration, and the files that are unlike those of `source`."""
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_shapes_are_accepted(name: str, tmp_path: Path) -> None:
+    """BenchFlow's check accepts what becomes of every shape of task that has a native equivalent."""
+    from benchflow._utils.task_authoring import check_task
+
+    config, changes = SHAPES[name]
+    folder = source(tmp_path / "task", config)
+    for path, content in changes.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        if content is None:
+            (folder / path).unlink(missing_ok=True)
+        else:
+            (folder / path).write_text(content, encoding="utf-8")
+    if name in {"image only", "Dockerfile at the root"}:
+        shutil.rmtree(folder / "environment")
+    assert check_task(migrated(folder, tmp_path / "out")) == []
+
+
 @pytest.mark.parametrize("name", ["harbor", "posttrain"])
 def test_result_is_of_publication_grade(name: str, tmp_path: Path) -> None:
     """A migrated task with a reference solution passes BenchFlow's check at publication grade."""
