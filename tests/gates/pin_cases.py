@@ -79,6 +79,16 @@ PINS: Final = (
             "# ours\n-i https://example.org/simple\npandas==2.3.2  # why\n\nx @ https://example.org/x.zip\n",
         ),
     ),
+    passed(
+        "BYD116",
+        "a project's own file",
+        env(
+            docker("COPY pyproject.toml /app/", "RUN uv pip install --system -r pyproject.toml"),
+            "pyproject.toml",
+            '[project]\nname = "own"\ndependencies = ["pandas==2.3.2"]\n',
+        ),
+    ),
+    passed("BYD116", "an option's value", docker("RUN pip install --root-user-action ignore pandas==2.3.2")),
     passed("BYD116", "a list that nobody knows", docker("RUN pip install -r /opt/r.txt")),
     passed("BYD116", "npm with a version", docker("RUN npm i -g typescript@5.4.2 @types/node@20.1.0 ./own")),
     passed(

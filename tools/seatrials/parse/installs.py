@@ -27,7 +27,8 @@ _WITH_VALUE: Final[dict[str, frozenset[str]]] = {
          "--python", "-p", "--index", "--default-index", "--index-strategy", "--exists-action",
          "--global-option", "--report", "--resolution", "--prerelease", "--exclude-newer", "--link-mode",
          "--keyring-provider", "-b", "--torch-backend", "-P", "--upgrade-package", "--with-editable",
-         "--suffix", "--pip-args", "--env-file"}
+         "--suffix", "--pip-args", "--env-file", "--root-user-action", "--use-feature", "--resume-retries",
+         "--extra", "--group", "--directory", "--project", "--python-platform"}
     ),
     "npm": frozenset(
         {"--prefix", "--registry", "--cache", "--loglevel", "--tag", "--omit", "--include", "-C", "--cwd",

@@ -21,6 +21,9 @@ _TOOLS: Final = frozenset({"pip", "pip3", "setuptools", "wheel"})
 
 _BOUNDED: Final = re.compile(r"\b(?:PIP_CONSTRAINT|PIP_NO_INDEX|UV_CONSTRAINT|UV_EXCLUDE_NEWER)\b")
 _LOCKS: Final = ("package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml")
+_NO_LIST: Final = (".cfg", ".lock", ".py", ".toml")
+"""Endings of files that uv reads too, and that are no list of a package a line."""
+
 _EXACT: Final = re.compile(r"[=v]?\d+\.\d+\.\d+[\w.+-]*|(?:file|link|portal|workspace|npm):.*|\.{0,2}/.*")
 
 
@@ -94,7 +97,7 @@ def _floating(install: Install, facts: Grading, workdir: str) -> Iterator[str]:
             yield from _of_package_json(text, facts, folder)
         elif install.manager == "conda" and name.endswith((".yml", ".yaml")):
             yield from _of_environment(text)
-        elif "--hash=" not in text:
+        elif "--hash=" not in text and not name.endswith(_NO_LIST):
             for line in text.splitlines():
                 bare = line.partition(" #")[0].partition(";")[0].strip()
                 if bare and not bare.startswith(("#", "-")) and _floats(install.manager, bare):
