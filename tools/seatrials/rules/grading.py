@@ -45,6 +45,7 @@ _COMMON: Final = frozenset(
 _PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
+@lru_cache(maxsize=1024)
 def is_answer_like(path: str) -> bool:
     """Say whether a file is named like an answer: by a word of its name, or by the folder it lies in."""
     folder, name = posixpath.split(path)
@@ -200,9 +201,10 @@ class Grading:
 
         Each with the verifier's file, the line there, and the file of the image.
         """
-        untold = {path: file for path, file in self.image.files.items() if self._is_untold(path)}
-        if not any(self.spells(posixpath.basename(path)) for path in untold):
+        files = self.image.files
+        if not any(self.spells(posixpath.basename(path)) and self._is_untold(path) for path in files):
             return ()
+        untold = {path: file for path, file in files.items() if self._is_untold(path)}
         return tuple(
             (path, where, line, file)
             for path, where, line in self.reads()

@@ -215,10 +215,12 @@ _BROKEN: Final = r"[`'\"]?[^.\n]{0,30}\b(?:broken|bugs?|crash|incomplete|syntax 
 def _is_work(facts: Grading, paths: list[str]) -> bool:
     """Say whether the prompt asks to change one of these files: then they are the work itself."""
     files = {posixpath.basename(path) for path in paths}
-    names = "|".join(re.escape(name) for name in sorted(files)[:50])
-    text = facts.prompt.text
     if "conftest.py" in files and "fixture" in facts.prompt.folded:
         return True
+    if not any(name.casefold() in facts.prompt.folded for name in files):
+        return False
+    names = "|".join(re.escape(name) for name in sorted(files)[:50])
+    text = facts.prompt.text
     return bool(
         re.search(rf"{_TO_CHANGE}(?:{names})\b", text, re.IGNORECASE)
         or re.search(rf"(?:{names})(?:{_BROKEN})", text, re.IGNORECASE)
