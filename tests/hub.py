@@ -122,6 +122,22 @@ def entry(path: str, data: bytes) -> dict[str, Any]:
     return {"type": "file", "path": path, "size": len(data), "oid": blob(pointer), "lfs": lfs}
 
 
+def tree(files: Files, folder: str, *, deep: bool) -> tuple[int, bytes, dict[str, str]]:
+    """Return what is in a folder: its files, and its folders or, with `deep`, all files below."""
+    prefix = f"{folder}/" if folder else ""
+    below = {path: data for path, data in files.items() if path.startswith(prefix)}
+    if not below:
+        return missing("EntryNotFound")
+    if deep:
+        return as_json(200, [entry(path, data) for path, data in below.items()])
+    names = dict.fromkeys(path.removeprefix(prefix).split("/")[0] for path in below)
+    listed: list[dict[str, Any]] = []
+    for path in (prefix + name for name in names):
+        here = {"type": "directory", "path": path, "size": 0, "oid": blob(path.encode())}
+        listed.append(entry(path, below[path]) if path in below else here)
+    return as_json(200, listed)
+
+
 class Handler(BaseHTTPRequestHandler):
     """One request."""
 
@@ -304,10 +320,9 @@ class Handler(BaseHTTPRequestHandler):
                 told = {"id": name, "sha": oid, "private": repo.private, "gated": repo.gated and "auto"}
                 return as_json(200, {**told, "siblings": siblings})
             case "tree":
-                asked = parse_qs(urlsplit(self.path).query)
-                if asked.get("recursive", [""])[0].lower() != "true":
-                    return as_json(400, {"error": "only recursive"})
-                return as_json(200, [entry(path, data) for path, data in files.items()])
+                url = urlsplit(self.path)
+                deep = parse_qs(url.query).get("recursive", [""])[0].lower() == "true"
+                return tree(files, unquote(url.path.partition("/tree/")[2]).partition("/")[2], deep=deep)
             case "preupload":
                 told_files = [
                     {
