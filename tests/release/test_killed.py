@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 from arena.server import ArenaState, serving_arena
-from conftest import GOOD
 from hub import TOKEN, Hub, serving
 
+GOOD = Path(__file__).parents[1] / "good_tasks"
 REPO = "ada/sums"
 POINTS = 20
 
