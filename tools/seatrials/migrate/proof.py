@@ -24,6 +24,7 @@ from seatrials.task.schema import DOCUMENT_KEYS, SHORTHAND_KEYS, unknown_keys
 from seatrials.task.validate import load
 
 _LINK: Final = 0o777
+_HARBOR_FOLDERS: Final = {new: old for old, new in FOLDERS.items()}
 
 
 def result(task: TaskPackage, plan: Plan) -> dict[str, TaskFile]:
@@ -198,9 +199,8 @@ def _renamed_back(task: TaskPackage, path: str, there: tuple[str, str, bool]) ->
 
 
 def _harbor_path(path: str) -> str:
-    back = {new: old for old, new in FOLDERS.items()}
     top, slash, rest = path.partition("/")
-    return back.get(top, top) + slash + rest if slash else path
+    return _HARBOR_FOLDERS.get(top, top) + slash + rest if slash else path
 
 
 def same(left: Any, right: Any) -> bool:
