@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from seatrials.proc import start_method
 from seatrials.rules import limits, pool, run
 from seatrials.rules.model import Hit, TaskReport, TaskRule
 from seatrials.rules.pool import Options, check_all
@@ -153,7 +154,7 @@ def test_only_a_process_without_threads_is_forked() -> None:
     thread = threading.Thread(target=stop.wait)
     thread.start()
     try:
-        assert pool.start_method() == "spawn"
+        assert start_method() == "spawn"
     finally:
         stop.set()
         thread.join()

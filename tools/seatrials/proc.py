@@ -9,11 +9,12 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Literal
 
 _GRACE = 5.0
 
@@ -26,6 +27,19 @@ def processors() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def start_method() -> Literal["fork", "spawn"]:
+    """Return how to start a worker: forking takes milliseconds, a fresh interpreter some hundred.
+
+    Only a process with a single thread can be forked safely, and macOS's libraries don't bear it at all.
+    """
+    if sys.platform == "linux":
+        try:
+            return "fork" if len(list(Path("/proc/self/task").iterdir())) == 1 else "spawn"
+        except OSError:
+            pass
+    return "spawn"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -23,6 +23,7 @@ from seatrials.migrate.export import export_plan
 from seatrials.migrate.model import STATUSES, Fill, Note, Plan, Status, Unreadable, Verb
 from seatrials.migrate.plan import plan
 from seatrials.migrate.proof import disagreement, result
+from seatrials.proc import start_method
 from seatrials.task.files import TaskFile
 from seatrials.task.package import TaskPackage
 
@@ -267,7 +268,7 @@ def _outcomes(
             yield index, turn_one(tasks[index], options)
             tasks[index].forget()
         return
-    context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
+    context = multiprocessing.get_context(start_method())
     names = [(tasks[index].root, tasks[index].label) for index in indexes]
     crew = ProcessPoolExecutor(jobs, context, _start, (names, options))
     try:

@@ -17,9 +17,10 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.context import BaseContext
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 from seatrials.findings import Finding
+from seatrials.proc import start_method
 from seatrials.rules import limits
 from seatrials.rules.cache import ResultCache, key
 from seatrials.rules.model import KitRule, Profile, TaskReport
@@ -47,19 +48,6 @@ class Options:
     profile: Profile = "arena"
     cache: Path | None = None
     reuse: bool = True
-
-
-def start_method() -> Literal["fork", "spawn"]:
-    """Return how to start a worker: forking takes milliseconds, a fresh interpreter some hundred.
-
-    Only a process with a single thread can be forked safely, and macOS's libraries don't bear it at all.
-    """
-    if sys.platform == "linux":
-        try:
-            return "fork" if len(list(Path("/proc/self/task").iterdir())) == 1 else "spawn"
-        except OSError:
-            pass
-    return "spawn"
 
 
 def check_all(
