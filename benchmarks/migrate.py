@@ -233,7 +233,7 @@ def main() -> None:
     parser.add_argument("--room", metavar="DIR", help="where results are written (default: the system's)")
     args = parser.parse_args()
     found = [task for task in select(args.sets).tasks if task.format == "harbor"]
-    tasks = found[:: max(1, len(found) // args.tasks)] if args.tasks else found
+    tasks = found[:: max(1, -(-len(found) // args.tasks))] if args.tasks else found
     for task in found:
         task.forget()
     cores = processors()
