@@ -253,6 +253,47 @@ def test_uncertain_answer_doubles_nothing(
     assert len(hub.repos[REPO].commits) == 2
 
 
+@pytest.mark.parametrize(
+    ("fault", "code", "words"),
+    [
+        (
+            Fault("POST", "/api/validate", 429, {"detail": "slow down"}, headers={"Retry-After": "1"}),
+            0,
+            "wait",
+        ),
+        (
+            Fault("POST", "/api/validate", 302, b"", headers={"Location": "http://127.0.0.1:9/"}),
+            5,
+            "redirect",
+        ),
+        (Fault("POST", "/api/environments", 409, {"detail": "the challenge is closed"}), 1, "is closed"),
+        (Fault("POST", "/api/environments", 422, {"detail": "no such thing"}), 1, "no such thing"),
+        (Fault("POST", "/api/environments", 403, {"detail": "not yours"}), 1, "public and ungated"),
+        (Fault("GET", "/api/challenges/.*/preflight", 500, {"detail": "down"}, times=9), 5, "down"),
+    ],
+    ids=["429", "302", "409", "422", "403", "preflight"],
+)
+def test_each_no_of_the_arena_is_explained_and_finished_later(
+    fault: Fault,
+    code: int,
+    words: str,
+    release: Release,
+    hub: Hub,
+    arena: ArenaState,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A refusal ends with its exit code and what to do, and the next release does what is left."""
+    arena.faults.append(fault)
+    assert release() == code
+    said = capsys.readouterr()
+    assert words in said.err
+    assert TOKEN not in said.out + said.err
+    arena.faults.clear()
+    assert release() == 0
+    assert len(arena.environments) == 1
+    assert len(hub.repos[REPO].commits) == 2
+
+
 def test_busy_arena_is_told_and_finished_later(
     release: Release, hub: Hub, arena: ArenaState, capsys: pytest.CaptureFixture[str]
 ) -> None:
