@@ -100,7 +100,7 @@ def check_task(
     content_hash, full_name = "", task.name
     credit: Credit | None = None
     waivers: tuple[Waiver, ...] = ()
-    format_: Format = "native" if (task.root / DOCUMENT).exists() else "harbor"
+    format_: Format | None = None
     try:
         with time_limit(SECONDS if limited else None):
             size = sum(file.size for file in task.files.values())
@@ -120,7 +120,7 @@ def check_task(
         name=task.name,
         full_name=full_name,
         path=task.label,
-        format=format_,
+        format=format_ or ("native" if (task.root / DOCUMENT).exists() else "harbor"),
         content_hash=content_hash,
         findings=tuple(findings),
         skipped=tuple(skipped),
