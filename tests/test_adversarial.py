@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from seatrials.rules.pool import Options, check_all
+from seatrials.judge.pool import Options, check_all
 from seatrials.task.package import TaskPackage
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")

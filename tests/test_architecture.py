@@ -9,7 +9,7 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "tools" / "seatrials"
 GROUND = {"errors", "findings", "places", "proc", "__init__"}
 READ = GROUND | {"task", "parse"}
-ROOMS = ("rules", "replay", "audit", "migrate", "release", "fetch", "arena")
+ROOMS = ("rules", "judge", "replay", "migrate", "release", "fetch", "arena")
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
     "findings": set(),
@@ -19,7 +19,7 @@ ALLOWED: dict[str, set[str]] = {
     "task": READ,
     "scaffold": READ,
     **{room: READ | {room} for room in ROOMS},
-    "audit": READ | {"audit", "replay"},
+    "judge": READ | {"judge", "rules"},
     "hub_client": {"errors"},
     "release": READ | {"release", "hub_client"},
     "fetch": READ | {"fetch", "hub_client"},

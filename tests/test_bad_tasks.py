@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from bad_cases import CASES, HERE, build, load
 
+from seatrials.judge.run import check
 from seatrials.rules import ALL_RULES, CREDIT_RULES
 from seatrials.rules.model import Profile
-from seatrials.rules.run import check
 from seatrials.task.collection import select
 
 

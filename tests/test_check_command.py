@@ -127,9 +127,9 @@ def test_fault_of_a_rule_exits_with_70(
     bad: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A rule that raises is told loudly, and the exit code is that of a fault, not of findings."""
-    from seatrials.rules import pool
+    from seatrials.judge import pool
+    from seatrials.judge.run import check_task
     from seatrials.rules.model import TaskRule
-    from seatrials.rules.run import check_task
 
     def broken(task: object, **options: object) -> object:
         rule = TaskRule("STR101", "error", lambda _: iter(1 // 0 for _ in "x"))  # type: ignore[arg-type,misc]

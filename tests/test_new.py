@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from seatrials.cli import main
-from seatrials.rules.run import check_task
+from seatrials.judge.run import check_task
 from seatrials.task.package import TaskPackage
 
 

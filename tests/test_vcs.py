@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from seatrials.errors import UsageError
-from seatrials.rules.changed import touched
+from seatrials.judge.changed import touched
 from seatrials.task.collection import select
 from seatrials.vcs import changed_since, top_level
 

@@ -16,7 +16,7 @@ import pytest
 from bad_cases import CASES, HERE, build
 
 from seatrials.findings import at_least
-from seatrials.rules.run import check_task
+from seatrials.judge.run import check_task
 from seatrials.task.collection import find_tasks
 from seatrials.task.package import TaskPackage
 

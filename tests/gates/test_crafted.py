@@ -3,11 +3,11 @@
 import pytest
 from gates.gate_cases import CHECKS, HEAD, Case
 
+from seatrials.judge.run import check_task
 from seatrials.parse.copies import Context
 from seatrials.parse.dockerfile import parse_dockerfile
 from seatrials.parse.image import MAX_CONTENT, image_of
 from seatrials.parse.pytest import MAX_SOURCE, python_facts
-from seatrials.rules.run import check_task
 from seatrials.task.package import TaskPackage
 
 NAMES = "\n".join(f"n{number} = [{', '.join([f'n{number + 1}'] * 40)}]" for number in range(30))

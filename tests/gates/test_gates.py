@@ -14,9 +14,9 @@ from gates.review_cases import REVIEWED
 from gates.task_cases import OUTPUTS, SOLUTIONS
 from gates.verifier_cases import OF_VERIFIERS
 
+from seatrials.judge.gates import is_gate
+from seatrials.judge.run import check_task
 from seatrials.rules import RULES_BY_CODE
-from seatrials.rules.gates import is_gate
-from seatrials.rules.run import check_task
 from seatrials.task.package import TaskPackage
 
 CASES = (*LEAKED, *CONTROLS, *REVIEWED, *BEYOND, *PINS, *SOLUTIONS, *OUTPUTS, *OF_VERIFIERS)

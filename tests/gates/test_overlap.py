@@ -10,6 +10,7 @@ from gates.overlap_cases import ALIEN, APART, HELD, WORDS, Files, HeldCase
 
 from seatrials.cli import main
 from seatrials.errors import UsageError
+from seatrials.judge.run import check_task
 from seatrials.rules.overlap import (
     Suite,
     compare,
@@ -19,7 +20,6 @@ from seatrials.rules.overlap import (
     print_of,
     written,
 )
-from seatrials.rules.run import check_task
 from seatrials.task.package import TaskPackage
 
 

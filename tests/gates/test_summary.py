@@ -3,8 +3,8 @@
 import pytest
 
 from seatrials.findings import Finding, Severity
+from seatrials.judge.gates import is_gate, summarize
 from seatrials.report.check_text import gates_line
-from seatrials.rules.gates import is_gate, summarize
 from seatrials.rules.model import TaskReport, Waived
 
 

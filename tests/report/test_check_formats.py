@@ -10,10 +10,10 @@ import jsonschema
 import pytest
 
 from seatrials.findings import SEVERITIES, Finding, Severity
+from seatrials.judge.run import CheckReport, check
 from seatrials.report import check_github, check_json, check_sarif
 from seatrials.rules import RULES_BY_CODE
 from seatrials.rules.model import Skip, TaskReport, Waived
-from seatrials.rules.run import CheckReport, check
 from seatrials.task.collection import select
 
 ROOT = Path(__file__).parents[2]

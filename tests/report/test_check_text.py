@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from seatrials.findings import Finding, Severity
+from seatrials.judge.run import CheckReport
 from seatrials.report.check_text import render
 from seatrials.report.terminal import Terminal, terminal_of
 from seatrials.rules.model import Skip, TaskReport, Waived
-from seatrials.rules.run import CheckReport
 
 
 def finding(

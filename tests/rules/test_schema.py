@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from seatrials.rules.run import check_task
+from seatrials.judge.run import check_task
 from seatrials.task.package import TaskPackage
 
 

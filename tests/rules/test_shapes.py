@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from seatrials.judge.run import check_task
 from seatrials.rules.model import Profile
-from seatrials.rules.run import check_task
 from seatrials.task.package import TaskPackage
 
 

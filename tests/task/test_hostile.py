@@ -9,8 +9,8 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from seatrials.judge.run import check_task, report_on
 from seatrials.rules.limits import FAILED
-from seatrials.rules.run import check_task, report_on
 from seatrials.task.document import parse_document
 from seatrials.task.harbor import parse_toml
 from seatrials.task.package import TaskPackage

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from seatrials.errors import UsageError
-from seatrials.rules.run import check_task
+from seatrials.judge.run import check_task
 from seatrials.task import files
 from seatrials.task.collection import find_tasks, select
 from seatrials.task.files import MAX_TEXT, list_files

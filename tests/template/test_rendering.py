@@ -8,7 +8,7 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from seatrials.rules import run
+from seatrials.judge import run
 from seatrials.task.package import TaskPackage
 
 MARKER = re.compile(r"\[REPLACE:[^\]]*\]")

@@ -135,8 +135,8 @@ def _arena(args: argparse.Namespace) -> "Arena":
 
 
 def _tell_judged(judged: "Judged") -> None:
+    from seatrials.judge.gates import VERSION
     from seatrials.report.plain import plain
-    from seatrials.rules.gates import VERSION
 
     said = judged.validation
     valid = "valid" if said.valid else "not valid"

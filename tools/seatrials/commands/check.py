@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from seatrials.arena.opinion import SecondOpinion
+    from seatrials.judge.run import CheckReport
     from seatrials.report.terminal import Terminal
-    from seatrials.rules.run import CheckReport
 
 HELP: Final = "check tasks without running anything"
 
@@ -93,8 +93,8 @@ def run(args: argparse.Namespace) -> int:
     from seatrials.commands.output import counting, write
     from seatrials.errors import EXIT_FINDINGS, EXIT_OK, SeatrialsError
     from seatrials.flows.check import Request, check
+    from seatrials.judge.choice import choice
     from seatrials.report.terminal import terminal_of
-    from seatrials.rules.choice import choice
 
     request = Request(
         targets=args.targets,

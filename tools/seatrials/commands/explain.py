@@ -15,9 +15,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the explanation."""
     from seatrials.errors import UsageError
+    from seatrials.judge.choice import nearest
     from seatrials.report.rules_table import explanation
     from seatrials.rules import RULES_BY_CODE
-    from seatrials.rules.choice import nearest
 
     code = args.code.upper()
     if code not in RULES_BY_CODE:

@@ -30,9 +30,9 @@ from seatrials.fetch.listing import Address, Snapshot, snapshot_of
 from seatrials.flows.check import Request as CheckRequest
 from seatrials.flows.check import check
 from seatrials.hub_client import DATASET, explained
+from seatrials.judge.gates import VERSION, is_gate
 from seatrials.release.layout import Layout
 from seatrials.replay.store import Store
-from seatrials.rules.gates import VERSION, is_gate
 from seatrials.task.collection import MAX_TASKS, Selection, select
 
 if TYPE_CHECKING:

@@ -4,15 +4,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from seatrials.judge.cache import default_folder
+from seatrials.judge.changed import touched
+from seatrials.judge.choice import EVERYTHING, Choice
+from seatrials.judge.gates import summarize
+from seatrials.judge.pool import Options, check_all
+from seatrials.judge.run import CheckReport, report_on
 from seatrials.proc import processors
-from seatrials.rules.cache import default_folder
-from seatrials.rules.changed import touched
-from seatrials.rules.choice import EVERYTHING, Choice
-from seatrials.rules.gates import summarize
 from seatrials.rules.model import Profile, TaskReport
 from seatrials.rules.overlap import FOLDER, load_suites, overlapping
-from seatrials.rules.pool import Options, check_all
-from seatrials.rules.run import CheckReport, report_on
 from seatrials.task.collection import Selection, select
 from seatrials.vcs import changed_since
 

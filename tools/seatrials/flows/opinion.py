@@ -10,9 +10,9 @@ from seatrials.arena.beside import differences
 from seatrials.arena.opinion import Opinion, Opinions, SecondOpinion
 from seatrials.arena.results import StaticFinding
 from seatrials.errors import UsageError
+from seatrials.judge.gates import is_gate
+from seatrials.judge.run import CheckReport
 from seatrials.release.stage import copy_task
-from seatrials.rules.gates import is_gate
-from seatrials.rules.run import CheckReport
 from seatrials.task.collection import Selection, select
 
 _COMPARED: Final = frozenset({"block", "error", "reject", "controls", "review"})

@@ -12,6 +12,7 @@ from seatrials.errors import RefusedError, UsageError
 from seatrials.flows.check import Request as CheckRequest
 from seatrials.flows.check import check
 from seatrials.hub_client import connect
+from seatrials.judge.run import CheckReport
 from seatrials.release.card import CardOptions
 from seatrials.release.hub import Published, Target, publish
 from seatrials.release.layout import Layout
@@ -21,7 +22,6 @@ from seatrials.replay.model import TaskReplay, Trial
 from seatrials.replay.recorded import recorded
 from seatrials.replay.store import Store
 from seatrials.rules.image import no_run_bit
-from seatrials.rules.run import CheckReport
 from seatrials.task.collection import Collection, select
 from seatrials.task.package import TaskPackage
 

@@ -9,10 +9,10 @@ from seatrials.errors import UsageError
 from seatrials.findings import Finding
 from seatrials.flows.check import Request, check
 from seatrials.flows.fetch import Fetched
+from seatrials.judge.run import CheckReport
 from seatrials.replay.outlook import Outlook, outlook
 from seatrials.replay.reading import spec_of
 from seatrials.replay.runner import ReplayOptions
-from seatrials.rules.run import CheckReport
 from seatrials.task.package import TaskPackage
 
 _RUNS_ALL_THE_SAME: Final = frozenset({"STR108"})

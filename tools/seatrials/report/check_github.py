@@ -5,10 +5,10 @@ Source: GitHub's documentation, "Workflow commands for GitHub Actions".
 
 from pathlib import Path
 
+from seatrials.judge.run import CheckReport
 from seatrials.report.check_text import summary_line
 from seatrials.report.place import Place, places
 from seatrials.report.plain import plain
-from seatrials.rules.run import CheckReport
 
 
 def render(report: CheckReport, *, root: Path) -> str:

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from seatrials.findings import SEVERITIES, Finding
+from seatrials.judge.gates import VERSION, GateSummary
+from seatrials.judge.run import CheckReport
 from seatrials.report.plain import plain
-from seatrials.rules.gates import VERSION, GateSummary
 from seatrials.rules.model import TaskReport, Waived
-from seatrials.rules.run import CheckReport
 
 
 def render(report: CheckReport, *, arena: dict[str, Any] | None = None) -> Iterator[str]:

@@ -10,10 +10,10 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from seatrials import __version__
+from seatrials.judge.run import CheckReport
 from seatrials.report.place import Place, level, places
 from seatrials.report.plain import plain
 from seatrials.rules.model import Rule, explain
-from seatrials.rules.run import CheckReport
 
 _SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _ROOT: Final = "%SRCROOT%"

@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from seatrials.findings import SEVERITIES, Finding, Severity
+from seatrials.judge.gates import VERSION, GateSummary
+from seatrials.judge.run import CheckReport
 from seatrials.report.plain import plain
 from seatrials.report.terminal import Terminal
-from seatrials.rules.gates import VERSION, GateSummary
 from seatrials.rules.model import Skip, Waived
-from seatrials.rules.run import CheckReport
 
 _MANY: Final = 4
 """Tasks from which a shared code is told once for all of them, where the whole does not fit a screen."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from seatrials.findings import SEVERITIES, Finding, Severity, at_least
-from seatrials.rules.run import CheckReport
+from seatrials.judge.run import CheckReport
 
 Level = Literal["error", "warning"]
 

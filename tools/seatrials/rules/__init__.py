@@ -1,4 +1,4 @@
-"""The judge room: rules over what the read room gives, registered in explicit tuples."""
+"""The rules, over what the read room gives, registered in explicit tuples."""
 
 from collections.abc import Iterable, Iterator
 from typing import Final

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from seatrials.findings import Finding
-from seatrials.rules import cache
-from seatrials.rules.cache import ResultCache, default_folder, key
+from seatrials.judge import cache
+from seatrials.judge.cache import ResultCache, default_folder, key
+from seatrials.judge.stored import encode
 from seatrials.rules.model import Skip, TaskReport, Waived
-from seatrials.rules.stored import encode
 from seatrials.task.credit import Credit
 from seatrials.task.package import TaskPackage
 from seatrials.task.waivers import Waiver

@@ -18,9 +18,9 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, Final
 
+from seatrials.judge.stored import decode, encode
 from seatrials.places import cache_home
 from seatrials.rules.model import Profile, TaskReport
-from seatrials.rules.stored import decode, encode
 from seatrials.task.package import TaskPackage
 
 _SHARDS: Final = 64

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from seatrials.findings import Finding, Severity, at_least
+from seatrials.judge.gates import GateSummary
+from seatrials.judge.settle import Settlement
 from seatrials.rules import COLLECTION_RULES, TASK_RULES
-from seatrials.rules.gates import GateSummary
 from seatrials.rules.limits import DIED, FAILED, SECONDS, TOO_LONG, OutOfTime, allowance, time_limit
 from seatrials.rules.model import Hit, Profile, Skip, TaskReport, TaskRule, Waived
-from seatrials.rules.settle import Settlement
 from seatrials.task.collection import Collection, Selection
 from seatrials.task.credit import Credit, credit_of
 from seatrials.task.package import DOCUMENT, TaskPackage

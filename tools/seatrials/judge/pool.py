@@ -20,11 +20,11 @@ from pathlib import Path
 from typing import Final
 
 from seatrials.findings import Finding
+from seatrials.judge.cache import ResultCache, key
+from seatrials.judge.run import check_task
 from seatrials.proc import start_method
 from seatrials.rules import limits
-from seatrials.rules.cache import ResultCache, key
 from seatrials.rules.model import KitRule, Profile, TaskReport
-from seatrials.rules.run import check_task
 from seatrials.task.credit import Credit
 from seatrials.task.package import DOCUMENT, TaskPackage
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from seatrials.judge.run import CheckReport, check
 from seatrials.rules import credit
-from seatrials.rules.run import CheckReport, check
 from seatrials.task.collection import select
 from seatrials.task.credit import Credit
 

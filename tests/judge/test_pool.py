@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from seatrials.judge import pool, run
+from seatrials.judge.pool import Options, check_all
+from seatrials.judge.run import check_task
 from seatrials.proc import start_method
-from seatrials.rules import limits, pool, run
+from seatrials.rules import limits
 from seatrials.rules.model import Hit, TaskReport, TaskRule
-from seatrials.rules.pool import Options, check_all
-from seatrials.rules.run import check_task
 from seatrials.task.package import TaskPackage
 
 # The tests' own process has threads when it is one of pytest-xdist's; the workers use none of them.

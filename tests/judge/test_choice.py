@@ -3,7 +3,7 @@
 import pytest
 
 from seatrials.errors import UsageError
-from seatrials.rules.choice import choice
+from seatrials.judge.choice import choice
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from seatrials.rules import TASK_RULES, limits, run
+from seatrials.judge import run
+from seatrials.judge.run import check, check_task
+from seatrials.rules import TASK_RULES, limits
 from seatrials.rules.model import CollectionRule, Hit, TaskReport, TaskRule
-from seatrials.rules.run import check, check_task
 from seatrials.task.collection import Collection, select
 from seatrials.task.package import TaskPackage
 

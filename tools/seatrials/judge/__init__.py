@@ -1,0 +1,1 @@
+"""What runs the rules: one task, many tasks, and what is made of their findings."""
