@@ -44,7 +44,34 @@ BEYOND: Final = (
             VALUE, "try:", "    for x in value:", "        assert x", "except Exception as e:", "    pass"
         ),
     ),
+    found("BYD101", "a return", checks(VALUE, "try:", "    assert value", "except Exception:", "    return")),
+    found("BYD101", "a line printed", checks(VALUE, "try:", "    assert value", "except:", "    print(1)")),
+    found("BYD101", "suppressed", checks(VALUE, "with contextlib.suppress(Exception):", "    assert value")),
     passed("BYD101", "no try", checks(VALUE, "assert value == '1'")),
+    passed(
+        "BYD101",
+        "another error suppressed",
+        checks(VALUE, "with suppress(OSError, Exception()):", "    assert value"),
+    ),
+    passed(
+        "BYD101",
+        "printed, and checked after",
+        checks(VALUE, "try:", "    assert value", "except Exception:", "    print(1)", "assert value == '1'"),
+    ),
+    passed(
+        "BYD101",
+        "tried again",
+        checks(
+            VALUE,
+            "for _ in range(3):",
+            "    try:",
+            "        assert value",
+            "        return",
+            "    except Exception:",
+            "        print(1)",
+            "assert False",
+        ),
+    ),
     passed(
         "BYD101", "another error", checks(VALUE, "try:", "    assert value", "except OSError:", "    pass")
     ),
@@ -67,6 +94,9 @@ BEYOND: Final = (
         checks(VALUE, "try:", "    int(value)", "except Exception:", "    pass", "else:", "    assert value"),
     ),
     found("BYD103", "random", checks("import random", "assert random.random() < 2")),
+    found("BYD103", "by its name", checks("from random import randint as draw", "assert draw(1, 2) < 3")),
+    found("BYD103", "under another name", checks("import random as rnd", "assert rnd.random() < 2")),
+    passed("BYD103", "another module's", checks("from mine import randint", "assert randint(1, 2) < 3")),
     found("BYD103", "a choice", checks("import random", "assert random.choice('ab')")),
     found("BYD103", "numpy", checks("import numpy as np", "assert np.random.rand(3).size == 3")),
     found("BYD103", "a generator", checks("import numpy", "assert numpy.random.default_rng()")),

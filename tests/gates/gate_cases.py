@@ -1,6 +1,7 @@
 """Tasks for the gates: each case changes files of one good task; None in place of a text removes one."""
 
 import base64
+import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -138,6 +139,88 @@ LEAKED: Final = (
     Case(
         code="LEK101", name="solution by base64", found=True,
         files=docker(f"RUN echo {b64(SOLVE)} | base64 -d > /opt/cache.bin"),
+    ),
+    Case(
+        code="LEK101", name="solution that stays in base64", found=True,
+        files=env(docker("COPY cache.bin /opt/"), "cache.bin", "\n".join(textwrap.wrap(b64(SOLVE), 76))),
+    ),
+    Case(
+        code="LEK101", name="solution in base64 within another text", found=True,
+        files=env(docker("COPY a.json /opt/"), "a.json", f'{{"blob": "{b64(SOLVE)}"}}\n'),
+    ),
+    Case(
+        code="LEK101", name="another text in base64", found=False,
+        files=env(docker("COPY cache.bin /opt/"), "cache.bin", b64(SOLVE.replace("amount", "count"))),
+    ),
+    Case(
+        code="LEK101", name="solution by a variable of the image", found=True,
+        files=docker(f'ENV BLOB="{b64(SOLVE)}"', 'RUN echo "$BLOB" | base64 -d > /opt/cache.bin'),
+    ),
+    Case(
+        code="LEK101", name="solution by a build argument", found=True,
+        files=docker(f"ARG BLOB={b64(SOLVE)}", "RUN echo $BLOB | base64 -d > /opt/cache.bin"),
+    ),
+    Case(
+        code="LEK101", name="solution by Python out of base64", found=True,
+        files=docker(
+            "RUN python3 <<'PY'", "import base64", "from pathlib import Path", f"DATA = '{b64(SOLVE)}'",
+            "Path('/opt/t').write_bytes(base64.b64decode(DATA))", "PY",
+        ),
+    ),
+    Case(
+        code="LEK101", name="solution by Python, below the working directory", found=True,
+        files=env(
+            docker("COPY gen.py /tmp/", "RUN python3 /tmp/gen.py"),
+            "gen.py", f"with open('notes', 'w') as out:\n    out.write({SOLVE!r})\n",
+        ),
+    ),
+    Case(
+        code="LEK101", name="expected output laid out otherwise", found=True,
+        files={
+            **env(docker("COPY o.json /opt/"), "o.json", '{\n  "spread": 7.125,\n  "mean": 48.625\n}\n'),
+            "verifier/expected.json": EXPECTED,
+        },
+    ),
+    Case(
+        code="LEK101", name="the form of an expected output, with other values", found=False,
+        files={
+            **env(docker("COPY o.json /opt/"), "o.json", '{"spread": 1.5, "mean": 2.5}\n'),
+            "verifier/expected.json": EXPECTED,
+        },
+    ),
+    Case(
+        code="LEK102", name="the output's name, in a folder of its own", found=True,
+        files={
+            **env(docker("COPY o /opt/expected/out.json"), "o", OTHER),
+            **verifier(reading("/opt/expected/out.json")),
+        },
+    ),
+    Case(
+        code="LEK102", name="made by a program that is told where", found=True,
+        files={
+            **env(docker("COPY g.py /g.py", "RUN python3 /g.py --out /opt/truth.json"), "g.py", "x = 1\n"),
+            **verifier(reading("/opt/truth.json")),
+        },
+    ),
+    Case(
+        code="LEK102", name="named by a part of its path", found=False,
+        files={
+            **env(docker("COPY o /app/expected/day.json"), "o", OTHER),
+            **verifier(reading("/app/expected/day.json")),
+        },
+        prompt=PROMPT + "Be sure to match `expected/day.json`.\n",
+    ),
+    Case(
+        code="LEK102", name="named in a folder that is a variable", found=False,
+        files={
+            **env(docker("COPY o /app/expected/day.json"), "o", OTHER),
+            **verifier(reading("/app/expected/day.json")),
+        },
+        prompt=PROMPT + "Be sure to match `$DATA/day.json`.\n",
+    ),
+    Case(
+        code="LEK103", name="that stays in base64", found=True,
+        files=docker(f"RUN echo {b64(EXPECTED)} > /opt/answer.bin"),
     ),
     Case(
         code="LEK101", name="solution by cat in RUN", found=True,

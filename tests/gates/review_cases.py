@@ -69,6 +69,25 @@ REVIEWED: Final = (
     found("LEK105", "verifier.md", image("verifier.md", "/opt/x/")),
     found("LEK105", "by a folder", env(docker("COPY t /opt/t"), "t/grader.py", X)),
     passed("LEK105", "nothing of it", {}),
+    found("CTL101", "an exit first", solve("exit 0", "cp /app/data.csv /app/out.json")),
+    found("CTL101", "a function that nothing calls", solve("main() { cp /app/data.csv /app/out.json; }")),
+    found("CTL101", "a branch that is never taken", solve("if false; then cp /app/a /app/out.json; fi")),
+    found("CTL101", "Python that passes", solve("python3 - <<'PY'", "pass", "PY")),
+    passed(
+        "CTL101",
+        "an exit within a condition",
+        solve("[ -f /app/data.csv ] || exit 1", "cp /app/a /app/out.json"),
+    ),
+    passed("CTL101", "a function that is called", solve("main() { cp /app/a /app/out.json; }", "main")),
+    passed("CTL101", "the other branch", solve("if false; then :; else cp /app/a /app/out.json; fi")),
+    found(
+        "CTL104",
+        "with a rubric that tells of the reward",
+        {
+            **script("pytest /verifier/test_outputs.py", "echo 1 > /logs/verifier/reward.txt"),
+            "verifier/verifier.md": "outputs: {reward_text: /logs/verifier/reward.txt}\n",
+        },
+    ),
     passed(
         "LEK105", "named in the prompt", image("test_outputs.py", "/app/"), PROMPT + "Run test_outputs.py.\n"
     ),

@@ -679,6 +679,30 @@ HOSTS: Final = (
             "assert r.returncode == 0",
         ),
     ),
+    found(
+        "BYD106",
+        "skipped by a mark where the output is missing",
+        module(
+            "import os",
+            "import pytest",
+            "",
+            "@pytest.mark.skipif(not os.path.exists('/app/out.json'), reason='')",
+            "def test_a():",
+            f"    assert {OUT}",
+        ),
+    ),
+    passed(
+        "BYD106",
+        "skipped by a mark where a tool is missing",
+        module(
+            "import os",
+            "import pytest",
+            "",
+            "@pytest.mark.skipif(not os.path.exists('/usr/bin/jq'), reason='')",
+            "def test_a():",
+            f"    assert {OUT}",
+        ),
+    ),
     passed("BYD112", "nothing of it", {}),
     passed(
         "BYD112", "localhost", checks("import requests", "assert requests.get('http://localhost:8080/x').ok")

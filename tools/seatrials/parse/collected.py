@@ -170,20 +170,28 @@ def skips_without_work(facts: PythonFacts) -> tuple[tuple[int, str], ...]:
 
 def _skips_on_missing(tree: Tree) -> Iterator[tuple[int, str]]:
     for node, scope in tree.calls():
+        if called(node) in {"skipif", "skipIf"} and node.args and _skips_if(node):
+            if path := _missing(tree, node.args[0], scope):
+                yield node.lineno, path
+            continue
         if called(node) not in _SKIPS:
             continue
         inner: ast.AST = node
         for above in tree.above(node):
             if isinstance(above, ast.If):
-                if inner in above.body and (path := _missing(tree, above, scope)):
+                if inner in above.body and (path := _missing(tree, above.test, scope)):
                     yield node.lineno, path
                 break
             inner = above
 
 
-def _missing(tree: Tree, condition: ast.If, scope: Scope) -> str:
+def _skips_if(mark: ast.Call) -> bool:
+    return ast.unparse(mark.func) in {"pytest.mark.skipif", "mark.skipif", "unittest.skipIf", "skipIf"}
+
+
+def _missing(tree: Tree, condition: ast.expr, scope: Scope) -> str:
     """Return the path whose absence is all that a condition asks for; empty for any other."""
-    match condition.test:
+    match condition:
         case ast.UnaryOp(op=ast.Not(), operand=ast.Call(func=func, args=args) as asked) if called(asked) in {
             "exists",
             "is_file",

@@ -74,7 +74,8 @@ class Instruction:
     `args` with variables replaced and quotes taken off where the builder does
     that, None where a value is not known. `stage` is the index of the stage it
     belongs to, -1 before the first `FROM`; `workdir` the working directory
-    after it, empty while the base image's holds, None if not known.
+    after it, empty while the base image's holds, None if not known; `variables`
+    what a `RUN` finds in its environment, names with their values.
     """
 
     name: str
@@ -88,6 +89,7 @@ class Instruction:
     stage: int = -1
     values: tuple[str | None, ...] = ()
     workdir: str | None = ""
+    variables: tuple[tuple[str, str], ...] = ()
 
     def flag(self, name: str) -> str | None:
         """Return the last value of a flag: empty where it has none, None where it is not given."""
@@ -445,6 +447,7 @@ def _resolve(raw: list[_Raw], escape: str, problems: list[Problem]) -> Iterator[
             stage=index,
             values=values,
             workdir=scope.workdir,
+            variables=scope.told() if found.name == "RUN" else (),
         )
 
 
@@ -457,6 +460,9 @@ class _Scope:
 
     def copy(self) -> "_Scope":
         return _Scope(known=dict(self.known), workdir=self.workdir)
+
+    def told(self) -> tuple[tuple[str, str], ...]:
+        return tuple((name, value) for name, value in self.known.items() if value is not None)
 
     def enter(self, folder: str | None) -> None:
         if folder is None or self.workdir is None:

@@ -51,6 +51,7 @@ _MOST_FILES: Final = 100_000
 _WRITES: Final = frozenset({">", ">>", ">|", "&>", "&>>"})
 _PYTHON: Final = re.compile(r"python[\d.]*")
 _SHELLS: Final = frozenset({"bash", "sh", "dash", "ash", "source", "."})
+_OUT: Final = re.compile(r"-o|--out(?:put)?(?:[-_](?:file|path|json|csv))?")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -211,7 +212,7 @@ class _Run:
         self.context = context
         self.steps = steps
         self.cwd = (found.workdir or "/") if found.workdir is not None else "/?"
-        self.variables: dict[str, str] = {}
+        self.variables = dict(found.variables)
         self.calls = 0
 
     def run(self) -> None:
@@ -383,7 +384,7 @@ class _Run:
             return
         program, _ = shebang(content)
         if _PYTHON.fullmatch(program):
-            self.python(content.decode("utf-8", "replace"))
+            self.python(content.decode("utf-8", "replace"), self.at(plain[0]) if plain else "")
         elif not program or program in _SHELLS:
             self.script(content.decode("utf-8", "replace"))
 
@@ -393,13 +394,23 @@ class _Run:
         elif plain:
             content = self.content(plain[0])
             if content is not None:
-                self.python(content.decode("utf-8", "replace"))
+                self.python(content.decode("utf-8", "replace"), self.at(plain[0]))
+            self.told_to_write(args)
         elif stdin is not None:
             self.python(stdin.decode("utf-8", "replace"))
 
-    def python(self, code: str) -> None:
-        """Put in what a Python program writes to paths that its source gives."""
-        facts = python_facts(code.encode("utf-8", "replace"), "build.py")
+    def told_to_write(self, args: list[str]) -> None:
+        """Put in the file that a program is told to write, by a flag such as `--output`."""
+        for flag, following in pairwise([*args, ""]):
+            name, equals, value = flag.partition("=")
+            path = value if equals else following
+            if _OUT.fullmatch(name) and path.startswith("/") and self.at(path) not in self.stage.files:
+                self.write(path, None, append=False)
+
+    def python(self, code: str, path: str = "") -> None:
+        """Put in what a Python program, which lies at `path`, writes to paths that its source gives."""
+        folder = "" if "?" in self.cwd else self.cwd
+        facts = python_facts(code.encode("utf-8", "replace"), path or "build.py", folder)
         texts: dict[str, list[str]] = {}
         for written in facts.written:
             texts.setdefault(written.path, []).append(written.text)

@@ -6,7 +6,9 @@ loops over literals, and through the functions and fixtures of the same file.
 """
 
 import ast
+import base64
 import re
+import textwrap
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -69,9 +71,11 @@ class Written:
 
 _Fact = TypeVar("_Fact")
 _PASSES: Final = re.compile(
-    rb"except\b[^\n]{0,200}:[ \t]*(?:(?:#[^\n]*)?\r?\n[ \t]*)*pass\b",
+    rb"except\b[^\n]{0,200}:[ \t]*(?:(?:#[^\n]*)?\r?\n[ \t]*)*(?:pass\b|return\b|print\(|\.\.\.)",
 )
 """What a handler that only passes looks like: where it is not, nothing need be parsed to know."""
+
+_SUPPRESSES: Final = re.compile(rb"\bsuppress\([^)\n]{0,200}(?:Exception|AssertionError)\b")
 _COMPARES: Final = re.compile(
     rb"^[ \t]*assert (?![^\n]*(?:exists|is_file|is_dir|isfile|isdir|size|True|False))"
     rb"(?:(?!, f?[\"'])[^\n#]){1,200}?(?:==| in )",
@@ -100,9 +104,10 @@ class PythonFacts:
     file sets a seed.
     """
 
-    def __init__(self, source: bytes, name: str) -> None:
+    def __init__(self, source: bytes, name: str, folder: str = "") -> None:
         self.source = source
         self.name = name
+        self.folder = folder
 
     @cached_property
     def tree(self) -> "_Module | None":
@@ -110,7 +115,7 @@ class PythonFacts:
         if len(self.source) > MAX_SOURCE:
             return None
         try:
-            return _Module(ast.parse(self.source), self.name)
+            return _Module(ast.parse(self.source), self.name, self.folder)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return None
 
@@ -166,7 +171,9 @@ class PythonFacts:
     @cached_property
     def swallowed(self) -> tuple[int, ...]:
         """Lines of assertions whose failure is passed over."""
-        return self.all(_Module.swallowed) if _may_swallow(self.source) else ()
+        source = self.source
+        may = _may_swallow(source) or _SUPPRESSES.search(source)
+        return self.all(_Module.swallowed) if may else ()
 
     @cached_property
     def unseeded(self) -> tuple[int, ...]:
@@ -180,9 +187,12 @@ class PythonFacts:
 
 
 @lru_cache(maxsize=8)
-def python_facts(source: bytes, name: str = "test_outputs.py") -> PythonFacts:
-    """Read a file of the verifier; `name` is its path in the verifier's folder. Never raises."""
-    return PythonFacts(source, name)
+def python_facts(source: bytes, name: str = "test_outputs.py", folder: str = "") -> PythonFacts:
+    """Read a file of the verifier; `name` is its path in the verifier's folder. Never raises.
+
+    Of a program elsewhere `name` is absolute, and `folder` the one that it runs in.
+    """
+    return PythonFacts(source, name, folder)
 
 
 _MAYBE_PATH: Final = (ast.Constant, ast.Name, ast.BinOp, ast.JoinedStr, ast.Call, ast.Attribute)
@@ -202,6 +212,7 @@ _NOT_READING: Final = frozenset(
      "isinstance"}
 )  # fmt: skip
 _RUNS: Final = frozenset({"run", "Popen", "check_output", "check_call", "call", "system"})
+_RANDOM: Final = frozenset({"random", "numpy.random"})
 _GENERATORS: Final = frozenset({"Generator", "Random", "RandomState", "default_rng"})
 _DRAWS: Final = frozenset(
     {"choice", "choices", "gauss", "getrandbits", "integers", "normal", "normalvariate", "permutation",
@@ -287,8 +298,11 @@ class _Module(Tree):
     def written(self) -> Iterator[Written]:
         for node, _, scope in self.nodes:
             match node:
-                case ast.Call(func=ast.Attribute(value=target, attr="write" | "write_text"), args=[what, *_]):
-                    text = self.text(what, scope)
+                case ast.Call(
+                    func=ast.Attribute(value=target, attr="write" | "write_bytes" | "write_text"),
+                    args=[what, *_],
+                ):
+                    text = self.said(what, scope)
                 case ast.Call(func=ast.Attribute(attr="dump"), args=[what, target, *_]):
                     literal = self._literal(what, scope)
                     text = ast.unparse(literal) if literal is not None else None
@@ -297,6 +311,49 @@ class _Module(Tree):
             path = self.origin(target, scope)
             if path and text:
                 yield Written(path=path, text=text)
+
+    def said(self, node: ast.expr, scope: Scope, depth: int = 0) -> str | None:
+        """Return the text that an expression stands for, out of base64 too; None where it is not known."""
+        self.left -= 1
+        if depth > DEPTH or self.left < 0:
+            return None
+        deeper = depth + 1
+        match node:
+            case ast.Constant(value=str(value)):
+                return value
+            case ast.Constant(value=bytes(value)):
+                return value.decode("utf-8", "replace")
+            case ast.Name(id=name):
+                found = self.values_of(name, scope)
+                bound = found[0] if len(found) == 1 else None
+                return self.said(bound[0].node, bound[1], deeper) if bound and not bound[0].item else None
+            case ast.BinOp(left=left, op=ast.Add(), right=right):
+                first, second = self.said(left, scope, deeper), self.said(right, scope, deeper)
+                # A name that is added to itself, again and again, doubles each time.
+                known = first is not None and second is not None
+                return f"{first}{second}"[:MAX_SOURCE] if known else None
+            case ast.Call(
+                func=ast.Attribute(value=ast.Constant(value=str(sign)), attr="join"),
+                args=[ast.List(elts=parts) | ast.Tuple(elts=parts)],
+            ):
+                texts = [self.said(part, scope, deeper) for part in parts]
+                return sign.join(text for text in texts if text is not None)[:MAX_SOURCE]
+            case ast.Call(func=ast.Attribute(value=value, attr="decode" | "encode" | "lstrip" | "strip")):
+                return self.said(value, scope, deeper)
+            case ast.Call(args=[what, *_]) if called(node) in {
+                "b64decode",
+                "decodebytes",
+                "standard_b64decode",
+            }:
+                return _unbase64(self.said(what, scope, deeper))
+            case ast.Call(args=[what, *_]) if called(node) == "dedent":
+                text = self.said(what, scope, deeper)
+                return textwrap.dedent(text) if text is not None else None
+            case ast.Call(args=[what, *_]) if called(node) == "dumps":
+                literal = self._literal(what, scope)
+                return ast.unparse(literal) if literal is not None else None
+            case _:
+                return self.text(node, scope)
 
     def _literal(self, node: ast.expr, scope: Scope) -> ast.expr | None:
         if isinstance(node, ast.Name):
@@ -339,6 +396,7 @@ class _Module(Tree):
 
     def unseeded(self) -> list[int]:
         lines: list[int] = []
+        modules, functions = self._random_names()
         for node, _, _ in self.nodes:
             if not isinstance(node, ast.Call):
                 continue
@@ -346,8 +404,10 @@ class _Module(Tree):
             if "seed" in name or (name in _GENERATORS and (node.args or node.keywords)):
                 return []
             match node.func:
-                case ast.Attribute(value=ast.Name(id="random")):
+                case ast.Attribute(value=ast.Name(id=module)) if module in modules:
                     drawn = name in _DRAWS
+                case ast.Name(id=function) if function in functions:
+                    drawn = True
                 case ast.Attribute(value=ast.Attribute(value=ast.Name(id="np" | "numpy"), attr="random")):
                     drawn = name in _DRAWS or name in _GENERATORS
                 case _:
@@ -356,15 +416,35 @@ class _Module(Tree):
                 lines.append(node.lineno)
         return lines
 
+    def _random_names(self) -> tuple[set[str], set[str]]:
+        """Return the names under which `random` and its functions that draw are known."""
+        modules, functions = {"random"}, set[str]()
+        for node, _, _ in self.nodes:
+            match node:
+                case ast.Import(names=names):
+                    modules |= {item.asname for item in names if item.name in _RANDOM and item.asname}
+                case ast.ImportFrom(module=module, names=names) if module in _RANDOM:
+                    functions |= {item.asname or item.name for item in names if item.name in _DRAWS}
+                case _:
+                    pass
+        return modules, functions
+
     def _is_caught(self, node: ast.AST) -> bool:
         """Say whether the nearest `try` around an assertion goes on in silence when it fails."""
         inner, above = node, self.parents.get(node)
         while above is not None and not isinstance(above, ast.Try | Function):
+            if isinstance(above, ast.With) and any(map(_suppresses, above.items)):
+                return True
             inner, above = above, self.parents.get(above)
         if not isinstance(above, ast.Try) or inner not in above.body:
             return False
         handler = next((part for part in above.handlers if _catches_assertions(part)), None)
-        return handler is not None and all(isinstance(part, ast.Pass) for part in handler.body)
+        if handler is None:
+            return False
+        # What returns from a test passes; from a helper, or out of a loop that tries again, it may not.
+        outer = self.parents.get(above)
+        in_test = isinstance(outer, Function) and outer.name.startswith("test") and outer.body[-1] is above
+        return all(_is_silent(part, ends=in_test) for part in handler.body)
 
     def _guard(self, node: ast.AST, scope: Scope) -> Kind:
         """Return what the condition above a failing statement looks at."""
@@ -405,6 +485,36 @@ class _Module(Tree):
                 return "value"
 
 
+def _unbase64(text: str | None) -> str | None:
+    try:
+        return base64.b64decode(text or "").decode("utf-8", "replace") or None
+    except ValueError:
+        return None
+
+
+def _is_silent(part: ast.stmt, *, ends: bool) -> bool:
+    """Say whether a statement does nothing about the failure; `ends` where the test ends with it."""
+    match part:
+        case ast.Pass() | ast.Expr(value=ast.Constant()):
+            return True
+        case ast.Return(value=None | ast.Constant()) | ast.Expr(value=ast.Call(func=ast.Name(id="print"))):
+            return ends
+        case _:
+            return False
+
+
+def _suppresses(item: ast.withitem) -> bool:
+    match item.context_expr:
+        case ast.Call(args=args) as call if called(call) == "suppress":
+            return any(_is_caught_name(arg) for arg in args)
+        case _:
+            return False
+
+
+def _is_caught_name(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id in {"AssertionError", "BaseException", "Exception"}
+
+
 def _catches_assertions(handler: ast.ExceptHandler) -> bool:
     match handler.type:
         case None:
@@ -437,6 +547,8 @@ def _by_call(call: ast.Call) -> How:
     name = called(call)
     if name in _ASKS or name in _SIZES:
         return "asks"
+    if name in {"write_bytes", "write_text"}:
+        return "names"  # what is written, not where
     if name in _SAVES:
         return "writes"
     if name == "open":

@@ -7,6 +7,7 @@ through the functions and fixtures of the same file.
 
 import ast
 import posixpath
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -49,12 +50,20 @@ _WRAPPERS: Final = frozenset(
 )  # fmt: skip
 
 
-class Tree:
-    """A file's syntax tree, walked once: each node with what is above it, and what names are bound to."""
+_BELOW: Final = re.compile(r"(?:\./)?[\w.-]{1,100}(?:/[\w.-]{1,100}){0,9}")
 
-    def __init__(self, tree: ast.Module, name: str) -> None:
+
+class Tree:
+    """A file's syntax tree, walked once: each node with what is above it, and what names are bound to.
+
+    `name` is the file's path, below the verifier's folder where it is not absolute; `folder` the one
+    that relative paths stand for, empty where they stand for none.
+    """
+
+    def __init__(self, tree: ast.Module, name: str, folder: str = "") -> None:
         self.tree = tree
-        self.file = f"{VERIFIER}/{name}"
+        self.file = posixpath.join(VERIFIER, name)
+        self.folder = folder
         self.nodes: list[Place] = []
         self.parents: dict[ast.AST, ast.AST | None] = {}
         self.bound: dict[Scope, dict[str, list[Bound]]] = {tree: {}}
@@ -219,6 +228,8 @@ class Tree:
         if not isinstance(node, ast.expr):
             return None
         text = self.text(node, scope)
+        if text and self.folder and _BELOW.fullmatch(text):
+            text = posixpath.join(self.folder, text)
         if text is None or not text.startswith("/") or "\n" in text or " " in text or len(text) < 3:  # noqa: PLR2004
             return None
         return posixpath.normpath(text)

@@ -9,7 +9,18 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
-from seatrials.parse.shell import Command, Function, Opaque, Script, parse_shell, shebang, walk
+from seatrials.parse.shell import (
+    Body,
+    Command,
+    Function,
+    If,
+    Node,
+    Opaque,
+    Script,
+    parse_shell,
+    shebang,
+    walk,
+)
 from seatrials.rules.grading import MAX_FILE, grading, verifier_files, verifier_folders
 from seatrials.rules.model import Hit, TaskRule
 from seatrials.rules.verifier_facts import WRITES_REWARD, variables_of
@@ -56,16 +67,47 @@ def _is_idle(script: Script) -> bool:
     """Say whether no command of a script changes anything."""
     if script.bad_line is not None or script.too_large:
         return False
-    for node in walk(script.body):
+    for node in _reached(script):
         if isinstance(node, Opaque):
             return False
         for redirect in getattr(node, "redirects", ()):
             target = redirect.target.resolve({})
             if ">" in redirect.operator and not target.startswith(_NOWHERE) and not target.isdigit():
                 return False
-        if isinstance(node, Command) and node.words and node.name not in _IDLE and not _is_own(node, script):
+        if isinstance(node, Command) and node.words and not _does_nothing(node, script):
             return False
     return True
+
+
+def _reached(script: Script) -> Iterator[Node]:
+    """Yield the nodes that may run: none after `exit`, of an `if false`, of a function that nothing calls."""
+    called = {node.name for node in walk(script.body) if isinstance(node, Command)}
+    for node in script.body:
+        match node:
+            case Function(name=name) if name not in called:
+                continue
+            case If(branches=[(condition, _)], otherwise=otherwise) if _is_false(condition):
+                yield from walk(otherwise or ())
+                continue
+            case _:
+                yield from walk((node,))
+        if isinstance(node, Command) and node.name == "exit":
+            return
+
+
+def _is_false(condition: Body) -> bool:
+    return len(condition) == 1 and isinstance(condition[0], Command) and condition[0].name == "false"
+
+
+def _is_idle_document(command: Command) -> bool:
+    """Say whether a command is Python with a here-document that does nothing."""
+    texts = [part.text for part in command.redirects if part.operator in {"<<", "<<-"}]
+    plain = all(word.raw == "-" for word in command.words[1:])
+    return bool(texts) and plain and _is_idle_python(command.name, texts[-1].encode("utf-8", "replace"))
+
+
+def _does_nothing(command: Command, script: Script) -> bool:
+    return command.name in _IDLE or _is_own(command, script) or _is_idle_document(command)
 
 
 def _is_own(command: Command, script: Script) -> bool:
@@ -169,6 +211,9 @@ def checks_in_shell(task: TaskPackage) -> bool:
     return False
 
 
+_TEXTS: Final = (".md", ".rst", ".txt")
+"""Files that tell of the reward, as `verifier.md` does, and write none."""
+
 _NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?")
 _IN_JSON: Final = re.compile(r"[\"']?reward[\"']?\s*:\s*(-?\d+(?:\.\d+)?)\s*[,}]")
 
@@ -188,7 +233,11 @@ def only_full_reward(task: TaskPackage) -> Iterator[Hit]:
         written = _rewards(file.head())
         if not written or any(value is None or value < 1 for _, value in written):
             continue
-        others = (other for _, other in verifier_files(task) if other is not file and other.size <= MAX_FILE)
+        others = (
+            other
+            for below, other in verifier_files(task)
+            if other is not file and other.size <= MAX_FILE and not below.endswith(_TEXTS)
+        )
         if not any(WRITES_REWARD.search(other.head()) for other in others):
             message = f"`{file.path}` can only write the reward {written[0][1]:g}"
             yield Hit(path=file.path, line=written[0][0], message=message)

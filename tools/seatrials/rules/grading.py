@@ -53,6 +53,10 @@ def is_answer_like(path: str) -> bool:
     return bool(words & _ANSWER) or posixpath.basename(folder).lower().replace("-", "_") in _ANSWER_FOLDERS
 
 
+_LONGEST_FOLDERS: Final = 200
+_FOLDERS_BEFORE: Final = re.compile(r"[\w./-]*/\Z")
+
+
 class Prompt:
     """What the agent is told."""
 
@@ -65,9 +69,10 @@ class Prompt:
         return " ".join(self.text.casefold().split())
 
     def names(self, path: str) -> bool:
-        """Say whether the prompt names a file, in full or by its last part."""
+        """Say whether the prompt names a file, in full or by its last part; not where it lies elsewhere."""
         name = posixpath.basename(path).casefold()
-        return bool(name) and self._has_word(name)
+        whole = path.casefold() if path.startswith("/") else ""
+        return bool(name) and any(not whole or self._may_be(at, name, whole) for at in self._words(name))
 
     def tells_of(self, path: str) -> bool:
         """Say whether the prompt names a file, or says its name in words ("ground truth")."""
@@ -88,14 +93,27 @@ class Prompt:
             folder = posixpath.dirname(folder)
         return False
 
+    def _may_be(self, at: int, name: str, path: str) -> bool:
+        """Say whether the name that stands at a place can be that of a path, by the folders before it."""
+        folders = _FOLDERS_BEFORE.search(self.folded, max(at - _LONGEST_FOLDERS, 0), at)
+        if folders is None or folders.start() == at - _LONGEST_FOLDERS:
+            return True
+        if self.folded[folders.start() - 1 : folders.start()] in {"}", "$", "~", "*", ">", "]", ")"}:
+            return True  # a folder that is not said in full
+        said = posixpath.normpath(folders[0] + name)
+        return path.endswith(said) or said.endswith(path) or ".." in said
+
     def _has_word(self, word: str) -> bool:
+        return next(self._words(word), -1) >= 0
+
+    def _words(self, word: str) -> Iterator[int]:
+        """Yield the places at which a word stands."""
         at = self.folded.find(word)
         while at >= 0:
             before, after = self.folded[at - 1 : at], self.folded[at + len(word) : at + len(word) + 1]
             if not (before.isalnum() or before == "_" or after.isalnum() or after == "_"):
-                return True
+                yield at
             at = self.folded.find(word, at + 1)
-        return False
 
     @cached_property
     def _numbers(self) -> frozenset[float]:

@@ -3,10 +3,14 @@
 Source: the arena's agent guide, "Static gates (at validation)".
 """
 
+import base64
+import json
 import posixpath
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cached_property, lru_cache
+from itertools import islice
 from typing import Final
 
 from seatrials.parse.image import ImageFile
@@ -65,6 +69,16 @@ def _is_telling(lines: tuple[str, ...]) -> bool:
     return len(lines) >= _LEAST_LINES and sum(map(len, lines)) >= _LEAST_TEXT
 
 
+def _json(data: bytes) -> object:
+    """Return the object or array, not empty, that a text is in JSON; None for any other."""
+    if data.lstrip()[:1] not in {b"{", b"["}:
+        return None
+    try:
+        return json.loads(data) or None
+    except (ValueError, RecursionError):
+        return None
+
+
 class _Payload:
     """A file of the verifier or of the reference solution, or what the solution writes."""
 
@@ -79,6 +93,11 @@ class _Payload:
         return max(map(bytes.strip, self.data.splitlines()), key=len, default=b"")
 
     @cached_property
+    def value(self) -> object:
+        """What it says as JSON, an object or an array that is not empty; None for any other."""
+        return _json(self.data)
+
+    @cached_property
     def lines(self) -> tuple[str, ...]:
         """The lines that it is known by; none where they are too few, or it is no text."""
         try:
@@ -89,7 +108,7 @@ class _Payload:
 
     def is_in(self, data: bytes) -> bool:
         """Say whether a file is this one, or holds all of its lines in a row."""
-        if data == self.data:
+        if data == self.data or (self.whole and self.value is not None and _json(data) == self.value):
             return True
         # The longest line stands for all: most files are told apart by it alone.
         if self.longest not in data or not self.lines:
@@ -147,6 +166,23 @@ def is_used(name: str, scripts: bytes, python: bytes) -> bool:
     return bool(re.search(imported + rb"|[\"'](?:/tests/|/verifier/)" + said, python, re.MULTILINE))
 
 
+_BASE64: Final = re.compile(rb"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{60,}+={0,2}(?![A-Za-z0-9+/=])")
+_LEAST_BASE64: Final = 16
+_MOST_BASE64: Final = 20
+
+
+def out_of_base64(content: bytes) -> Iterator[bytes]:
+    """Yield what a file holds in base64: the whole of it, in lines or not, or long runs in another text."""
+    whole = b"".join(content.split())
+    parts = [whole] if re.fullmatch(rb"[A-Za-z0-9+/]+={0,2}", whole) else []
+    if not parts:
+        parts = [match[0] for match in islice(_BASE64.finditer(content), _MOST_BASE64)]
+    for part in parts:
+        if len(part) >= _LEAST_BASE64 and len(part) % 4 == 0:
+            with suppress(ValueError):
+                yield base64.b64decode(part, validate=True)
+
+
 def _searched(facts: Grading) -> Iterator[tuple[ImageFile, bytes]]:
     """Yield the files of the image with what is known of them, up to a number of bytes."""
     left = _MOST_SEARCHED
@@ -157,6 +193,7 @@ def _searched(facts: Grading) -> Iterator[tuple[ImageFile, bytes]]:
             if left < 0:
                 return
             yield file, content
+            yield from ((file, inner) for inner in out_of_base64(content))
 
 
 def _place(facts: Grading, file: ImageFile) -> str:
@@ -310,8 +347,12 @@ def _answer_files(facts: Grading) -> Iterator[tuple[ImageFile, str]]:
     }
     for file in found:
         content = facts.content(file)
-        text = content.decode("utf-8", "replace") if content else ""
-        yield file, _checked(text, fields, values) if text else ""
+        texts = (
+            [part.decode("utf-8", "replace") for part in (content, *out_of_base64(content))]
+            if content
+            else []
+        )
+        yield file, next((why for text in texts if (why := _checked(text, fields, values))), "")
 
 
 def _checked(text: str, fields: set[str], values: set[Value]) -> str:

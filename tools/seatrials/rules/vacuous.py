@@ -26,6 +26,9 @@ from seatrials.task.package import TaskPackage
 
 _MOST_INPUTS: Final = 1000
 HARNESS: Final = ("/verifier", "/tests")
+_SYSTEM: Final = ("/bin", "/dev", "/etc", "/lib", "/proc", "/sbin", "/sys", "/usr")
+"""Folders of the base image: what is missing there is no output."""
+
 _EMPTY: Final = "takes pytest's exit code 5, no test collected, for a pass"
 _CONFIGS: Final = frozenset({"pytest.ini", ".pytest.ini", "tox.ini", "setup.cfg", "pyproject.toml"})
 _DEFAULT: Final = re.compile(r"test_.*\.py|.*_test\.py")
@@ -51,7 +54,7 @@ def runs_no_test(task: TaskPackage) -> Iterator[Hit]:
         for line in empty_run_passes(found):
             yield Hit(path=path, line=line, message=_EMPTY)
         for line, missing in skips_without_work(found):
-            if not is_below(missing, HARNESS) and missing not in grading(task).image.files:
+            if not is_below(missing, (*HARNESS, *_SYSTEM)) and missing not in grading(task).image.files:
                 message = f"a test is skipped, and so does not fail, where `{missing}` is missing"
                 yield Hit(path=path, line=line, message=message)
 
