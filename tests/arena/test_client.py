@@ -483,6 +483,28 @@ def test_preflight_that_says_no_without_words(server: ArenaState, arena: Arena) 
     assert (found.allowed, found.checks, found.refusal) == (False, (), "runs are paused")
 
 
+def test_preflight_with_a_failed_check_is_a_no(server: ArenaState, arena: Arena) -> None:
+    """A check that failed is a no, though the exit code is 0 and nothing says `allowed`."""
+    server.files["arena_cli.py"] = (
+        b'print(\'{"checks": [{"name": "cap", "ok": false, "detail": "used up"}]}\')\n'
+    )
+    found = arena.preflight(CHALLENGE, "env-1")
+    assert (found.allowed, found.refusal) == (False, "cap: used up")
+
+
+def test_preflight_without_an_answer_started_nothing(
+    server: ArenaState, arena: Arena, tmp_path: Path
+) -> None:
+    """Only a launch whose answer is lost may have started a run."""
+    server.files["arena_cli.py"] = b"import sys\nsys.exit(99)\n"
+    with pytest.raises(ArenaUnavailableError) as preflight:
+        arena.preflight(CHALLENGE, "env-1")
+    assert "started" not in str(preflight.value)
+    with pytest.raises(ArenaUnavailableError) as launch:
+        arena.launch(CHALLENGE, "env-1", tmp_path / "run.json")
+    assert "may have been started" in str(launch.value)
+
+
 def test_link_to_a_request(server: ArenaState, arena: Arena, tmp_path: Path) -> None:
     """Where the request is a link, all that is kept stands beside the link."""
     (tmp_path / "real").mkdir()

@@ -96,6 +96,18 @@ def test_folder_with_something_in_it_is_refused(
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 
 
+@pytest.mark.parametrize("out", [".", "tasks", "tasks/sum-column", "..", "link"])
+def test_force_never_replaces_the_collection(
+    out: str, collection: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A folder that is part of the collection, or has it in it, is refused with `--force` too."""
+    (collection / "link").symlink_to(collection / "tasks")
+    monkeypatch.chdir(collection.parent)
+    assert release(str(collection), "--out", str(collection / out), "--force") == 2
+    assert "part of the collection" in capsys.readouterr().err
+    assert (collection / "tasks" / "sum-column" / "task.md").is_file()
+
+
 def test_errors_of_check_stop_the_release(
     collection: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -87,3 +87,11 @@ def test_sizes_are_for_people() -> None:
     assert [size(0), size(999), size(1500), size(2_000_000), size(3_500_000_000)] == [
         "0 bytes", "999 bytes", "1.5 kB", "2.0 MB", "3.5 GB"
     ]  # fmt: skip
+
+
+def test_a_card_can_not_flood_the_terminal() -> None:
+    """Of long needs the beginning is shown, and of many the first, and both are told."""
+    said = needs(CardSays(requires=("x" * 10_000,), setup=tuple("y" * 1000)), Terminal())
+    assert len("\n".join(said)) < 3000
+    assert "10,000 characters" in said[1]
+    assert "970 more" in said[-1]

@@ -330,7 +330,7 @@ class Arena:
                 )
             except proc.ProgramTimedOut:
                 raise ArenaUnavailableError(
-                    f"`{command}` took over {duration(seconds)} and was ended; {again(command, 'later')}"
+                    f"`{command}` took over {duration(seconds)} and was ended; {again(words, 'later')}"
                 ) from None
             except (proc.ProgramMissing, proc.TooMuchOutput) as error:
                 raise CannotJudgeError(f"`{command}`: {error}") from None
@@ -345,7 +345,7 @@ class Arena:
             if done.code == 0:
                 what = "a web page" if page else "no JSON, or cut off"
                 raise ArenaUnavailableError(
-                    f"the arena's answer to `{command}` is {what}; {again(command, 'later')}", unread
+                    f"the arena's answer to `{command}` is {what}; {again(words, 'later')}", unread
                 ) from None
             return unread
         return Answer(words=words, code=done.code, data=data, said=said)

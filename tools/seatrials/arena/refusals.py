@@ -1,8 +1,9 @@
 """What it means when the arena or its client says no, and what to do about it, as the arena's guide tells."""
 
+from collections.abc import Sequence
 from typing import Final
 
-from seatrials.arena.answer import Answer
+from seatrials.arena.answer import Answer, command_of
 from seatrials.arena.calls import COMMANDS
 from seatrials.errors import (
     CannotJudgeError,
@@ -126,19 +127,19 @@ def _unavailable(answer: Answer, status: int | None) -> ArenaUnavailableError:
         case True:
             told = "the run was started: `seatrials arena runs` shows it"
         case _:
-            told = again(answer.command, when)
+            told = again(answer.words, when)
     return ArenaUnavailableError(f"{what}; {told}", answer)
 
 
-def again(command: str, when: str) -> str:
-    """Return what to do after an outcome that is unknown."""
-    match command:
+def again(words: Sequence[str], when: str) -> str:
+    """Return what to do after a call whose outcome is unknown."""
+    match command_of(words):
         case "submit":
             return (
                 f"it may have been stored all the same: run the same command again {when}, which sends the"
                 " saved `.pinned.json` and gives the same record"
             )
-        case "run":
+        case "run" if "--execute" in words:
             return (
                 "the run may have been started all the same: run the exact same command again"
                 f" {when}, never with a new request id"

@@ -124,14 +124,19 @@ class Preflight:
 
     @classmethod
     def of(cls, answer: Answer) -> Self:
-        """Read an answer; one that does not say `allowed` is taken by the client's exit code."""
+        """Read an answer; one that does not say `allowed` is taken by the client's exit code.
+
+        A check that failed is a no, whatever else the answer says.
+        """
         data = answer.fields
+        checks = tuple(_checks(data.get("checks")))
+        failed = any(check.mark == "FAIL" for check in checks)
         cost = data.get("max_compute_usd")
         eligible = data.get("eligible_tasks")
         return cls(
             answer=answer,
-            allowed=answer.code == 0 and data.get("allowed", True) is True,
-            checks=tuple(_checks(data.get("checks"))),
+            allowed=answer.code == 0 and data.get("allowed", True) is True and not failed,
+            checks=checks,
             max_compute_usd=float(cost) if isinstance(cost, (int, float)) else None,
             eligible=eligible if isinstance(eligible, int) else None,
         )

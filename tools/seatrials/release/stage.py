@@ -69,9 +69,10 @@ def stage(plan: Plan, out: Path, *, force: bool = False, tell: Tell = silent) ->
     """Write the data set into `out`.
 
     All is written beside `out` first and moved into place at the end. An `out`
-    that holds something is refused; with `force` it is replaced. Raises as
-    `staging` does.
+    that holds something is refused; with `force` it is replaced, unless the
+    collection itself would go with it. Raises as `staging` does.
     """
+    _refuse_source(plan.collection, out)
     if out.exists() and not (out.is_dir() and not any(out.iterdir())) and not force:
         raise UsageError(f"`{out}` is not empty; name another folder, or replace it with `--force`")
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -80,6 +81,16 @@ def stage(plan: Plan, out: Path, *, force: bool = False, tell: Tell = silent) ->
             out.rename(staged.root.with_name("replaced"))
         staged.root.rename(out)
     return replace(staged, root=out)
+
+
+def _refuse_source(collection: Collection, out: Path) -> None:
+    """Raise UsageError for a folder that holds the collection or where we stand, or lies in its tasks."""
+    place = out.resolve()
+    kept = (collection.root.resolve(), collection.tasks_dir.resolve(), Path.cwd())
+    if any(folder.is_relative_to(place) for folder in kept) or place.is_relative_to(kept[1]):
+        raise UsageError(
+            f"`{out}` is part of the collection, or has it or this folder in it; name another folder"
+        )
 
 
 @contextmanager

@@ -134,7 +134,8 @@ def validation(found: Validation, *, terminal: Terminal | None = None) -> str:
     of = found.summary.get("tasks")
     total = f" of {of}" if isinstance(of, int) else ""
     at = f" at {found.commit[:_SHORT]}" if found.commit is not None else ""
-    lines = [f"{'valid' if found.valid else 'not valid'}: {found.eligible}{total} tasks eligible{at}"]
+    tasks = "task" if (of if total else found.eligible) == 1 else "tasks"
+    lines = [f"{'valid' if found.valid else 'not valid'}: {found.eligible}{total} {tasks} eligible{at}"]
     counts = [
         f"{key} {value}" for key, value in found.summary.items() if isinstance(value, int) and key != "tasks"
     ]

@@ -12,7 +12,9 @@ from seatrials.report.terminal import Terminal
 
 _MB: Final = 2**20
 _FEW: Final = 30
-"""Tasks that are told one by one."""
+"""Tasks that are told one by one, and needs of a card that are."""
+_LONG: Final = 500
+"""Characters of one need."""
 
 
 def size(number: int) -> str:
@@ -30,8 +32,16 @@ def needs(says: CardSays, terminal: Terminal) -> list[str]:
     if not says.requires and not says.setup:
         return []
     lines = [terminal.paint("heading", "The card says it needs (shown only, nothing of it is run):")]
-    lines += [f"  requires  {plain(item)}" for item in says.requires]
-    return lines + [f"  setup     {plain(item)}" for item in says.setup]
+    for what, items in (("requires", says.requires), ("setup", says.setup)):
+        lines += [f"  {what:<8}  {_short(plain(item))}" for item in items[:_FEW]]
+        if len(items) > _FEW:
+            lines.append(f"  {what:<8}  and {len(items) - _FEW:,} more, which the card has")
+    return lines
+
+
+def _short(text: str) -> str:
+    """Return a text of somebody's, cut where it would flood the terminal, which is told."""
+    return text if len(text) <= _LONG else f"{text[:_LONG]}... ({len(text):,} characters; the card has all)"
 
 
 def plan(
