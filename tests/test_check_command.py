@@ -99,6 +99,23 @@ def test_output_to_a_link_is_written_where_it_leads(bad: Path) -> None:
     assert codes((bad / "end.json").read_text("utf-8")) == ["STR107"]
 
 
+def test_output_never_becomes_a_part_of_a_task(bad: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """--output into a task's folder is refused: it would replace what the author wrote, or be published."""
+    task = next(path for path in (bad / "tasks").iterdir() if (path / "environment").is_dir())
+    before = (task / "task.md").read_bytes()
+    for name in ("task.md", "environment/report.json"):
+        assert check("--output", str(task / name)) == 2
+        assert "lies in the task" in capsys.readouterr().err
+        assert not (task / "environment/report.json").exists()
+    assert (task / "task.md").read_bytes() == before
+
+
+def test_an_empty_name_is_not_this_folder(bad: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A variable that was not set must not stand for all that lies here."""
+    assert check("") == 2
+    assert "a name is empty" in capsys.readouterr().err
+
+
 def test_output_that_can_not_be_written_is_one_line(bad: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A folder that is not there is a usage error."""
     assert check("--output", "no/such/report.json") == 2

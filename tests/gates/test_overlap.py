@@ -140,6 +140,19 @@ def test_command_writes_what_check_reads(
     assert (after["blocked"], after["held_out_overlap"]) == (1, "held")
 
 
+@pytest.mark.parametrize("name", ["../x", "a/b", ".hidden", "a\\b", ""])
+def test_a_suite_is_named_as_a_file_in_its_folder(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No name of a suite leads out of `suites/`, and nothing is written."""
+    make(tmp_path, "held-task", WORDS)
+    before = sorted(tmp_path.rglob("*"))
+    monkeypatch.chdir(tmp_path)
+    assert main(["fingerprint", "held-task", "--sealed", "--suite", name]) == 2
+    assert "can't name a file" in capsys.readouterr().err
+    assert sorted(tmp_path.rglob("*")) == before
+
+
 def test_kept_results_never_hide_a_changed_suite(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -158,6 +158,11 @@ def test_a_waiver_of_a_counted_finding_takes_its_task_out_of_the_count(collectio
     assert "2 of 3 tasks" in finding.message
 
 
+def line_of(path: Path, start: str) -> int:
+    """Return the number of the first line that starts so."""
+    return next(n for n, line in enumerate(path.read_text("utf-8").splitlines(), 1) if line.startswith(start))
+
+
 def pyproject(folder: Path, text: str) -> None:
     """Write the waivers of a collection."""
     (folder / "pyproject.toml").write_text(f"[tool.seatrials.waivers]\n{text}", "utf-8")
@@ -200,6 +205,23 @@ def test_a_waiver_of_a_rule_that_was_skipped_is_left_alone(native_task: Path) ->
     )
     codes = {finding.code for finding in checked(native_task).findings()}
     assert codes == {"DOC106"}
+
+
+def test_wvr101_waivers_that_can_not_be_read_are_told(collection: Path) -> None:
+    """A `pyproject.toml` that is no TOML waives nothing, and the author hears why, with the line."""
+    (collection / "tasks/sum-column/.idea").mkdir()
+    pyproject(collection, 'FIL106 = "about repositories\n')
+    found = {finding.code: finding for finding in checked(collection).findings()}
+    assert found.keys() == {"FIL106", "WVR101"}
+    assert (found["WVR101"].path, found["WVR101"].line) == ("pyproject.toml", 2)
+    assert "is not valid TOML" in found["WVR101"].message
+
+
+def test_wvr101_own_table_that_is_none_is_told(native_task: Path) -> None:
+    """`metadata.seatrials` is the kit's own, so what is not a table there is a slip."""
+    replace(native_task / "task.md", "metadata:\n", "metadata:\n  seatrials: [FIL106]\n")
+    [finding] = checked(native_task).findings()
+    assert (finding.code, finding.line) == ("WVR101", line_of(native_task / "task.md", "  seatrials:"))
 
 
 @pytest.mark.parametrize(

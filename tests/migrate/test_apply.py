@@ -175,6 +175,8 @@ def test_ctrl_c_leaves_nothing_beside_the_task(
 
 ENDED = """
 import os, signal, sys
+# A shell that put the tests in the background has left this ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from pathlib import Path
 from seatrials.cli import main
 from seatrials.migrate import run

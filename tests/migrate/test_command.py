@@ -41,6 +41,36 @@ def test_without_a_place_nothing_is_written(
     assert sorted(tmp_path.rglob("*")) == before
 
 
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        ("--org", "a b", "`task.name`"),
+        ("--org", "a..b", "`task.name`"),
+        ("--author-hub", "ada@example.org", "no Hub handle"),
+        ("--license", "Apache 2", "no SPDX expression"),
+        ("--origin-url", "example", "no `http` or `https` address"),
+    ],
+)
+def test_credit_for_a_whole_set_is_held_to_the_rules_first(
+    make: Make, tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str, value: str, said: str
+) -> None:
+    """A value that `check` would find in every task is a usage error, and nothing is written."""
+    code, _, error = run(capsys, "migrate", make(), "--out", tmp_path / "out", option, value)
+    assert code == 2
+    assert option in error
+    assert said in error
+    assert not (tmp_path / "out").exists()
+
+
+def test_export_onto_its_source_proposes_no_option_that_it_lacks(
+    make: Make, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`export` has no `--in-place`."""
+    folder = make()
+    code, _, error = run(capsys, "export", folder, "--out", folder)
+    assert (code, "--in-place" in error) == (2, False)
+
+
 def test_dry_run_shows_each_file_and_the_changes(make: Make, capsys: pytest.CaptureFixture[str]) -> None:
     """The plan names every file's fate and shows changed text as a diff."""
     folder = make({"solution/solve.sh": "cp /solution/x /app\n", "solution/x": "1"})

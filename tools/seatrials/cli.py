@@ -109,7 +109,7 @@ def module_name(command: str) -> str:
 
 
 def _parser() -> argparse.ArgumentParser:
-    listed = "\n".join(f"  {name:<10} {help_}" for name, help_ in COMMANDS)
+    listed = "\n".join(f"  {name:<11} {help_}" for name, help_ in COMMANDS)
     parser = _Parser(
         prog="seatrials",
         description=f"An authoring kit for collections of agentic RL tasks.\n\ncommands:\n{listed}",

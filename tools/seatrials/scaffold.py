@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from seatrials.errors import UsageError
+from seatrials.task.collection import enclosing_task
 
 TEMPLATE: Final = "template"
 
@@ -27,8 +28,14 @@ def scaffold(template: Path, target: Path, answers: Mapping[str, str], *, ask: b
     validator refuses, for one that no question asks for, and for a folder that
     can't be written; nothing is left behind then.
     """
-    if target.exists() or target.is_symlink():
+    try:
+        taken = target.is_symlink() or target.exists()
+    except OSError as error:
+        raise UsageError(f"`{target}` can't be made: {error.strerror}") from None
+    if taken:
         raise UsageError(f"`{target}` exists already; choose another name")
+    if (around := enclosing_task(target)) is not None:
+        raise UsageError(f"`{target}` would lie in the task `{around.name}`; a task can't hold another")
     questions = _questions(template)
     for key in answers:
         if questions and key not in questions:
@@ -67,4 +74,11 @@ def _questions(template: Path) -> tuple[str, ...]:
         asked = yaml.safe_load((template / "copier.yml").read_text("utf-8"))
     except yaml.YAMLError:  # `!include` is copier's own
         return ()
-    return tuple(key for key in asked if not key.startswith("_")) if isinstance(asked, dict) else ()
+    if not isinstance(asked, dict):
+        return ()
+    # One with `when: false` is the template's own.
+    return tuple(
+        key
+        for key, question in asked.items()
+        if not key.startswith("_") and not (isinstance(question, dict) and question.get("when") is False)
+    )

@@ -1,4 +1,4 @@
-"""``seatrials explain CODE``: why a rule exists and how to fix what it finds."""
+"""Say why a rule exists and how to fix what it finds."""
 
 import argparse
 import sys

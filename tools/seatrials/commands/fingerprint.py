@@ -5,6 +5,7 @@ the Hugging Face Hub at a branch, a tag or a commit.
 """
 
 import argparse
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
 
     from seatrials.task.package import TaskPackage
 
+# A file is named so.
+_SUITE: Final = re.compile(r"[^\s./\\](?:[^/\\\x00-\x1f]{0,98}[^\s/\\])?")
 HELP: Final = "fingerprint a held-out suite for the overlap gates"
 
 
@@ -48,6 +51,10 @@ def run(args: argparse.Namespace) -> int:
     from seatrials.errors import UsageError
     from seatrials.rules.overlap import FOLDER, Suite, print_of, written
 
+    if args.suite is not None and not _SUITE.fullmatch(args.suite):
+        raise UsageError(
+            f"`--suite {args.suite}` can't name a file; it must have no slash, and no dot at its start"
+        )
     packages, default = _packages(args.source, args.name)
     tasks = []
     for task in packages:
@@ -68,7 +75,8 @@ def run(args: argparse.Namespace) -> int:
     write(path, written(Suite(name=name, sealed=args.sealed, tasks=tuple(tasks), evaluated=evaluated)))
     kind = "sealed" if args.sealed else "public"
     grams = sum(len(task.grams) for task in tasks)
-    said = f"{len(tasks):,} tasks of the {kind} suite `{name}`, {len(evaluated):,} evaluated"
+    counted = f"{len(tasks):,} task{'s' * (len(tasks) != 1)}"
+    said = f"{counted} of the {kind} suite `{name}`, {len(evaluated):,} evaluated"
     print(f"`{path}`: {said}, {grams:,} 13-grams")
     return 0
 

@@ -70,6 +70,7 @@ def run(args: argparse.Namespace) -> int:
         _refuse("`--team-name` needs `--out`: the manifest is written there")
     if args.replay and args.out is None and not args.in_place:
         _refuse("`--replay` needs `--out` or `--in-place`: it runs what was written")
+    _refuse_wrong_credit(args)
     options = Options(
         out=args.out,
         in_place=args.in_place,
@@ -127,6 +128,27 @@ def show(report: "MigrationReport", args: argparse.Namespace) -> int:
     text = migrate_json.render(report) if as_json else migrate_text.render(report, verbose=args.verbose)
     sys.stdout.write(text)
     return report.exit_code
+
+
+def _refuse_wrong_credit(args: argparse.Namespace) -> None:
+    """Hold what goes into every task to the rules of `check` first."""
+    if not (args.org or args.author_hub or args.license or args.origin_url):
+        return
+    from seatrials.rules.credit import is_address, is_handle, is_spdx
+    from seatrials.task.validate import is_name
+
+    if args.org and not is_name(f"{args.org}/x"):
+        _refuse(
+            f"`--org {args.org}` can't be in `task.name`; it must have letters, digits, `.`, `_`, `-` only"
+        )
+    if args.author_hub and not is_handle(args.author_hub):
+        _refuse(
+            f"`--author-hub {args.author_hub}` is no Hub handle; it must be the name after `huggingface.co/`"
+        )
+    if args.license and not is_spdx(args.license):
+        _refuse(f"`--license {args.license}` is no SPDX expression; it must be one, as `Apache-2.0`")
+    if args.origin_url and not is_address(args.origin_url):
+        _refuse(f"`--origin-url {args.origin_url}` is no `http` or `https` address; it must be one")
 
 
 def _refuse(message: str) -> None:

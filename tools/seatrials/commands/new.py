@@ -1,4 +1,4 @@
-"""``seatrials new``: make a new task from the template, a small one that works as it stands."""
+"""Make a new task from the template, a small one that works as it stands."""
 
 import argparse
 import sys
@@ -41,6 +41,8 @@ def run(args: argparse.Namespace) -> int:
     if not args.name:
         raise UsageError("the name is empty; give the task's name, or a path that ends in it")
     here = Path()
+    if Path(args.name).name in {"", ".."}:
+        raise UsageError(f"`{args.name}` does not end in a name; give the new task's, as in `clean-readings`")
     if "/" in args.name:
         target = Path(args.name)
     else:

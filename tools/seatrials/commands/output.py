@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from seatrials.errors import UsageError
+from seatrials.task.collection import enclosing_task
 
 if TYPE_CHECKING:
     from seatrials.replay.runner import Observer
@@ -21,10 +22,14 @@ _SMALL: Final = 50
 def write(path: Path, pieces: Iterable[str]) -> None:
     """Write a file whole, or leave what is there; raises UsageError where it can't be written.
 
+    A task's folder is no place for it: it would become a part of the task, or replace one.
+
     A device, a pipe or the end of a link, as /dev/stdout, is written to and not replaced.
     """
     temporary: Path | None = None
     try:
+        if (task := enclosing_task(path)) is not None:
+            raise UsageError(f"`{path}` lies in the task `{task.name}`; write it outside of tasks")
         if path.is_symlink() or (path.exists() and not path.is_file() and not path.is_dir()):
             with path.open("w", encoding="utf-8", errors="backslashreplace") as stream:
                 stream.writelines(pieces)

@@ -1,4 +1,4 @@
-"""``seatrials rules``: the table of rules."""
+"""List the rules of `check`."""
 
 import argparse
 import sys

@@ -226,7 +226,7 @@ def _refuse_same(tasks: Sequence[TaskPackage], out: Path) -> None:
     for task in tasks:
         root = os.path.realpath(task.root)
         if root == os.path.join(place, task.name) or (place + os.sep).startswith(root + os.sep):  # noqa: PTH118
-            said = f"would write onto `{task.label}` itself; use another folder, or `--in-place`"
+            said = f"would write onto `{task.label}` itself; use another folder"
             raise UsageError(f"`{out}` {said}")
 
 

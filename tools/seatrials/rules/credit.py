@@ -33,7 +33,7 @@ def author(credit: Credit, _: Defaults, form: Format) -> Iterator[str]:
     """
     handle = credit.fields.get("author_hub")
     if handle is not None:
-        if not _HANDLE.fullmatch(handle):
+        if not is_handle(handle):
             yield f"`{handle[:60]}` is no Hub handle; it must be the name after `huggingface.co/`"
     elif "author_name" in credit.fields:
         yield "is missing, and the legacy `author_name` names no account"
@@ -54,6 +54,16 @@ def license_(credit: Credit, defaults: Defaults, _: Format) -> Iterator[str]:
         yield "is missing"
     elif not is_spdx(declared):
         yield f"`{declared[:60]}` is no SPDX expression"
+
+
+def is_handle(text: str) -> bool:
+    """Say whether a text could be the name of an account of the Hub."""
+    return _HANDLE.fullmatch(text) is not None
+
+
+def is_address(text: str) -> bool:
+    """Say whether a text is an `http` or `https` address."""
+    return _URL.fullmatch(text) is not None
 
 
 def is_spdx(text: str) -> bool:
@@ -110,7 +120,7 @@ def origin_url(credit: Credit, defaults: Defaults, _: Format) -> Iterator[str]:
     if url is None:
         if (credit.fields.get("origin") or defaults.get("origin")) == "adapted":
             yield "is missing, and `origin` is `adapted`"
-    elif not _URL.fullmatch(url):
+    elif not is_address(url):
         yield f"`{url[:60]}` is no `http` or `https` address"
 
 

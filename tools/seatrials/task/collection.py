@@ -90,6 +90,14 @@ def collection_at(folder: Path) -> Collection | None:
     return None
 
 
+def enclosing_task(path: Path) -> Path | None:
+    """Return the nearest folder above a path that is a task for certain, with its own file and a sandbox."""
+    for folder in path.absolute().parents:
+        if (folder / "environment").is_dir() and any((folder / own).is_file() for own in (DOCUMENT, CONFIG)):
+            return folder
+    return None
+
+
 def looks_like_task(folder: Path) -> bool:
     """Say whether a folder is a task, whole or broken: it has a task's own file, or two of its parts."""
     try:
@@ -175,6 +183,8 @@ def select_tasks(targets: Sequence[str], cwd: Path | None = None) -> list[TaskPa
 
 
 def _locate(target: str, here: Path, home: Collection | None) -> tuple[Path, Collection | None]:
+    if not target:
+        raise UsageError("a name is empty; name a task or a folder, `.` for this one")
     path = here / target if not Path(target).is_absolute() else Path(target)
     if path.is_dir():
         collection = None if looks_like_task(path) else collection_at(path)

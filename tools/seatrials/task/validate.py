@@ -352,8 +352,13 @@ _HOST_LABEL: Final = re.compile(r"^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$")
 _TOPOLOGY: Final = re.compile(r"^[1-9]\d*(x[1-9]\d*)+$")
 
 
+def is_name(text: str) -> bool:
+    """Say whether a text is a name as `task.name` must be: ``org/name``."""
+    return _ORG_NAME.match(text) is not None and ".." not in text
+
+
 def _org_name(value: str) -> str:
-    if not _ORG_NAME.match(value) or ".." in value:
+    if not is_name(value):
         raise Refused(f"is {_shown(value)}; it must be `org/name`")
     return value
 

@@ -48,7 +48,11 @@ class Waiver:
 def waivers_of(task: TaskPackage) -> tuple[Waiver, ...]:
     """Read the waivers of a task, the faulty ones too."""
     own = task.native.get(*_WHERE[:2])
-    declared = own.get("waivers") if isinstance(own, dict) else None
+    if own is not None and not isinstance(own, dict):
+        fault = f"`{dotted(_WHERE[:2])}` must be a table with `waivers`"
+        line = task.config_line(_WHERE[:2])
+        return (Waiver(code="", reason="", file=task.config_file, line=line, fault=fault),)
+    declared = own.get("waivers") if own is not None else None
     if declared is None:
         return ()
     line = task.config_line(_WHERE)
@@ -70,6 +74,10 @@ def waivers_at(folder: Path) -> tuple[Waiver, ...]:
     except OSError:
         return ()
     toml = parse_toml(raw, path=PYPROJECT)
+    if toml.problems:
+        problem = toml.problems[0]
+        fault = f"{problem.message}; no waiver in it holds"
+        return (Waiver(code="", reason="", file=PYPROJECT, line=problem.line, fault=fault),)
     table: Any = toml.data
     for part in _TABLE:
         table = table.get(part) if isinstance(table, dict) else None
