@@ -11,10 +11,21 @@ from seatrials.replay import compose, owner
 from seatrials.replay import engine as engines
 from seatrials.replay.engine import LABEL
 from seatrials.replay.runner import ReplayOptions, replay
+from seatrials.replay.spec import Files
+from seatrials.task.files import TaskFile
 from seatrials.task.package import TaskPackage
 
 ME = owner.this_process()
 Write = Callable[[Path, dict[str, str | bytes]], Path]
+
+
+def context(text: str, *more: tuple[str, str]) -> Files:
+    """Return an environment with a compose file, an `other.yaml`, and more files."""
+    contents = {compose.COMPOSE_FILE: text, "other.yaml": "", "a.yaml": "", **dict(more)}
+    return {
+        path: TaskFile(path=path, kind="file", size=len(said), mode=0o644, place="", _data=said.encode())
+        for path, said in contents.items()
+    }
 
 
 def last(config: dict[str, Any], *, offline: bool = False) -> dict[str, Any]:
@@ -109,7 +120,7 @@ def test_volume_of_this_machine_is_seen(volume: dict[str, Any]) -> None:
 )
 def test_path_out_of_the_folder_is_seen(text: str) -> None:
     """What compose would read of this machine before its answer tells is found in the file itself."""
-    assert len(compose.reads_outside(text)) == 1
+    assert len(compose.reads_outside(context(text))) == 1
 
 
 @pytest.mark.parametrize(
@@ -120,13 +131,76 @@ def test_path_out_of_the_folder_is_seen(text: str) -> None:
         "services: {main: {build: {context: ., additional_contexts: {b: 'docker-image://alpine'}}}}",
         "services: {db: {image: x, extends: {service: y}}}",
         "include: [other.yaml]",
-        "services: [",
+        "include: [{path: ['${CONTEXT_DIR}/other.yaml']}]",
         "[]",
     ],
 )
 def test_path_in_the_folder_is_none(text: str) -> None:
-    """What lies in the folder may be read, and a file that is no compose file is left to compose."""
-    assert compose.reads_outside(text) == ()
+    """What lies in the folder may be read."""
+    assert compose.reads_outside(context(text)) == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "services: {main: {env_file: /home/me/.env, labels: !override {a: b}}}",
+        "services: {main: {env_file: /home/me/.env, environment: {WHEN: 2020-99-99}}}",
+        "services: {main: {env_file: /home/me/.env}}\n---\nservices: {}",
+        "services: {main: !reset {env_file: /home/me/.env}}",
+        "x-a: &a {env_file: /home/me/.env}\nservices: {main: {<<: *a}}",
+        "services: {main: {extends: {file: sub/evil.yaml, service: x}}}",
+        "include: [sub/evil.yaml]",
+        "include: [{path: sub/more.yaml}]",
+        "include: ['https://example.org/c.git']",
+        "services: {main: {extends: {file: 'oci://example.org/c', service: x}}}",
+    ],
+)
+def test_no_spelling_hides_a_path_out_of_the_folder(text: str) -> None:
+    """Tags, dates, further documents and files that compose reads too are looked at."""
+    found = compose.reads_outside(
+        context(
+            text,
+            ("sub/evil.yaml", "services: {x: {env_file: /home/me/.env}}"),
+            ("sub/more.yaml", "include: [evil.yaml]"),
+        )
+    )
+    assert len(found) == 1
+
+
+_BOMB = "\n".join(
+    ["x-0: &a0 [x]", *(f"x-{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 10))]
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "services: [",
+        "services: {main: {env_file: absent.yaml, extends: {file: absent.yaml}}}",
+        f"{_BOMB}\nservices: {{main: {{env_file: *a9}}}}",
+        "[" * 5000,
+        "services: {main: {image: '" + "x" * 300_000 + "'}}",
+    ],
+)
+def test_compose_file_that_can_not_be_read_here_is_refused(text: str) -> None:
+    """What can't be looked at is not handed to compose, which may read it all the same."""
+    with pytest.raises(compose.Refused):
+        compose.reads_outside(context(text))
+
+
+def test_links_that_lead_out_are_seen(tmp_path: Path) -> None:
+    """A link is followed as compose would follow it, through other links too."""
+    (tmp_path / "secret").write_text("s")
+    folder = tmp_path / "project"
+    (folder / "sub").mkdir(parents=True)
+    (folder / "file").write_text("f")
+    (folder / "sub" / "good").symlink_to("../file")
+    (folder / "sub" / "up").symlink_to("..")
+    (folder / "loop").symlink_to("loop")
+    assert compose.links_outside(folder) == ()
+    (folder / "plain").symlink_to(tmp_path / "secret")
+    (folder / "winding").symlink_to("sub/up/../secret")
+    assert sorted(compose.links_outside(folder)) == ["plain", "winding"]
 
 
 def test_variables_of_this_machine_are_withheld(monkeypatch: pytest.MonkeyPatch) -> None:

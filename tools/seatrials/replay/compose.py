@@ -10,6 +10,7 @@ import contextlib
 import hashlib
 import json
 import os
+import posixpath
 import re
 import shutil
 import tempfile
@@ -26,7 +27,7 @@ from seatrials.replay.container import IDLE, LOG_FOLDERS, MAX_PROCESSES, Contain
 from seatrials.replay.engine import LABEL, BuildFailed, Engine, EngineGone, EngineRefused
 from seatrials.replay.model import Blame
 from seatrials.replay.owner import Owner, image_tag
-from seatrials.replay.spec import TrialSpec, fill_env
+from seatrials.replay.spec import Files, TrialSpec, fill_env
 
 MAIN: Final = "main"
 COMPOSE_FILE: Final = "docker-compose.yaml"
@@ -55,6 +56,11 @@ _NEEDED: Final = re.compile(
     r"PATH|HOME|LANG|LC_\w+|TMPDIR|XDG_\w+|DOCKER_(?!AUTH)\w+|BUILDX_\w+|SSH_AUTH_SOCK"
 )
 """Variables that Docker's programs work with. Others are kept from them, unless given to the replay."""
+
+_MAX_COMPOSE: Final = 256 * 1024
+_MAX_VALUES: Final = 50_000
+_MAX_MERGED: Final = 40
+"""Characters, values and, where there are merges, aliases of one compose file: a small one can be endless."""
 
 _LOG_MOUNTS: Final = frozenset(LOG_FOLDERS)
 
@@ -170,18 +176,111 @@ def reaches_host(config: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def reads_outside(text: str) -> tuple[str, ...]:
-    """Return the paths in a compose file that lead out of its folder.
+def reads_outside(context: Files) -> tuple[str, ...]:
+    """Return what a compose file, and those that it includes or extends, read out of their folder.
 
-    Compose reads what they name when it reads the file, and the resolved file
-    no longer tells. A text that is no YAML has none: compose refuses it.
+    Compose reads what they name when it reads the files, and the resolved file
+    no longer tells. Raises `Refused` for a file of these that can't be read
+    here: compose may read it all the same.
     """
+    found: dict[str, None] = {}
+    waiting, seen = [COMPOSE_FILE], set[str]()
+    while waiting:
+        name = waiting.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        for data in _documents(context, name):
+            found.update(dict.fromkeys(path for path in _paths(data) if _leads_out(path)))
+            for path in _others(data):
+                if re.match(r"[a-z+]+(://|:|@)", path):
+                    found[path] = None  # a compose file from elsewhere, which nobody has looked at
+                elif not _leads_out(path):
+                    inside = path.removeprefix("${CONTEXT_DIR}").removeprefix("$CONTEXT_DIR").lstrip("/")
+                    # Beside the file that names it, or in a project folder of its own.
+                    here = posixpath.normpath(posixpath.join(posixpath.dirname(name), inside))
+                    there = [place for place in (here, posixpath.normpath(inside)) if place in context]
+                    if not there:
+                        raise Refused(f"`environment/{name}` names `{path}`, which is not beside it")
+                    waiting += there
+    return tuple(found)
+
+
+def links_outside(folder: Path) -> tuple[str, ...]:
+    """Return the links in a folder that lead out of it, as compose would follow them."""
+    home = folder.resolve()
+    found = []
+    for place, folders, files in os.walk(home):
+        for path in (Path(place, name) for name in (*folders, *files)):
+            if path.is_symlink():
+                try:
+                    inside = path.resolve().is_relative_to(home)
+                except (OSError, RuntimeError):  # a loop leads nowhere
+                    inside = True
+                if not inside:
+                    found.append(path.relative_to(home).as_posix())
+    return tuple(found)
+
+
+class _Loader(yaml.SafeLoader):
+    """Reads a compose file as compose does where it matters: every value a text, any tag taken."""
+
+    def text(self, node: yaml.Node) -> Any:
+        """Return a node's value whatever its tag, as `!override`."""
+        match node:
+            case yaml.ScalarNode():
+                return self.construct_scalar(node)
+            case yaml.SequenceNode():
+                return self.construct_sequence(node, deep=True)
+            case yaml.MappingNode():
+                return self.construct_mapping(node, deep=True)
+            case _:
+                return None
+
+
+for _tag in (
+    None,
+    *(f"tag:yaml.org,2002:{kind}" for kind in ("timestamp", "int", "float", "bool", "binary")),
+):
+    _Loader.add_constructor(_tag, _Loader.text)
+
+
+def _documents(context: Files, name: str) -> list[dict[str, Any]]:
+    file = context[name]
+    if file.kind != "file":
+        raise Refused(f"`environment/{name}` must be a file, and no link to one")
+    text = file.read().decode("utf-8", "replace")
+    large = Refused(
+        f"`environment/{name}` has more YAML than a compose file needs; write less, or fewer aliases"
+    )
+    if len(text) > _MAX_COMPOSE:
+        raise large
     try:
-        data = yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError, RecursionError):
-        return ()
-    named = list(_paths(data)) if isinstance(data, dict) else []
-    return tuple(path for path in named if _leads_out(path))
+        if "<<" in text and sum(isinstance(one, yaml.AliasEvent) for one in yaml.parse(text)) > _MAX_MERGED:
+            raise large
+        documents = list(yaml.load_all(text, _Loader))
+        if _size(documents, {}) > _MAX_VALUES:
+            raise large
+    except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
+        raise Refused(f"`environment/{name}` can't be read as YAML: {type(error).__name__}") from None
+    return [data for data in documents if isinstance(data, dict)]
+
+
+def _size(value: Any, known: dict[int, int]) -> int:
+    """Return how many values there are, each counted as often as an alias repeats it."""
+    if id(value) not in known:
+        known[id(value)] = 1
+        inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+        known[id(value)] += sum(_size(one, known) for one in inner)
+    return known[id(value)]
+
+
+def _others(data: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the compose files that one names."""
+    yield from _texts(data.get("include"), "path")
+    for service in _services(data).values():
+        extends = service.get("extends")
+        yield from _texts(extends.get("file") if isinstance(extends, dict) else None)
 
 
 def _paths(data: Mapping[str, Any]) -> Iterator[str]:
@@ -269,9 +368,8 @@ def laid_out(  # noqa: PLR0913 - one project has this many sides
     folder = Path(tempfile.mkdtemp(prefix="seatrials-compose-"))
     try:
         archive.write_out(spec.context, folder)
-        file = spec.context[COMPOSE_FILE]
-        text = file.read().decode("utf-8", "replace") if file.kind == "file" else ""
-        if outside := reads_outside(text):
+        outside = (*reads_outside(spec.context), *links_outside(folder))
+        if outside:
             raise Refused(
                 f"`environment/{COMPOSE_FILE}` reads `{outside[0]}`, out of its folder; a replay gives"
                 " nothing of this machine",
