@@ -68,6 +68,24 @@ def test_overlap_gate_finds_just_what_it_should(case: HeldCase, tmp_path: Path) 
     assert (case.code in found) is case.found, found
 
 
+def test_a_name_of_an_evaluated_sealed_suite_counts_outside_the_evaluated_tasks_too(tmp_path: Path) -> None:
+    """The suite is evaluated, so none of its tasks' names is free; of one that isn't, they are."""
+    held = [make(tmp_path / "held", name, WORDS, **APART_AS_NAMES) for name in ("one", "two")]
+    suite = replace(suite_of(*held, sealed=True), evaluated=frozenset({"one"}))
+    mine = make(tmp_path / "mine", "two", ALIEN)
+    assert codes(mine, suite) == {"OVL103"}
+    assert codes(mine, replace(suite, evaluated=frozenset())) == set()
+
+
+def test_a_file_of_two_uses_is_told_for_the_worse(tmp_path: Path) -> None:
+    """What is data of one held-out task and the verifier's file of another blocks."""
+    text = "the very same content of some length\n"
+    first = make(tmp_path / "held", "a", WORDS, **{**APART_AS_NAMES, "environment__x": text})
+    second = make(tmp_path / "held", "b", WORDS, **{**APART_AS_NAMES, "verifier__x": text})
+    mine = make(tmp_path / "mine", "mine", ALIEN, environment__y=text)
+    assert codes(mine, suite_of(first, second, sealed=True)) == {"OVL102"}
+
+
 def test_what_three_public_tasks_share_is_template_text(tmp_path: Path) -> None:
     """It is compared while two share it or the suite is sealed, and not from three on."""
     held = [

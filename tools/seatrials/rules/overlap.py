@@ -79,8 +79,9 @@ class Suite:
             for gram in task.grams:
                 self.by_gram.setdefault(gram, []).append(number)
         blobs = Counter(blob for task in self.tasks for blob in frozenset().union(*task.blobs.values()))
-        for task in self.tasks:
-            for use in USES:
+        # A file that is a verifier of one task and data of another is told for what is worst.
+        for use in USES:
+            for task in self.tasks:
                 for blob in task.blobs.get(use, ()):
                     if self.sealed or blobs[blob] < TEMPLATE:
                         self.by_blob.setdefault(blob, (use, task.name))
@@ -248,7 +249,7 @@ def evaluated_name(suite: str, task: str) -> Hit:
 
     Fix: rename the task.
     """
-    return Hit(message=f"`{task}` is the name of an evaluated task of the sealed suite `{suite}`")
+    return Hit(message=f"`{task}` is the name of a task of the evaluated sealed suite `{suite}`")
 
 
 def shared_phrase(suite: str, task: str, number: int, first: str) -> Hit:
@@ -339,7 +340,7 @@ def _names(names: set[str], suite: Suite) -> Iterator[tuple[KitRule, Hit]]:
             continue
         if not suite.sealed:
             yield PUBLIC_NAME_RULE, public_name(suite.name, other.name)
-        elif other.name in suite.evaluated:
+        elif suite.evaluated:
             yield SEALED_NAME_RULE, evaluated_name(suite.name, other.name)
 
 
