@@ -168,6 +168,9 @@ NAMES = frozenset({"sort-logs", "sort", "fit.v2"})
     ("text", "wanted"),
     [
         ("✓ sort-logs — valid\n✗ sort — 1 issue(s):\n  → no prompt\n", [("sort", "error", "", "no prompt")]),
+        ("ERROR sort: no prompt\nchecked\n", [("sort", "error", "", "no prompt")]),
+        ("- [reject] envs/sort: D-LEAK the answer\n", [("sort", "reject", "D-LEAK", "the answer")]),
+        ("the review of sort: done\n", []),
         ("sort-logs: reject D-LEAK: it is there\n", [("sort-logs", "reject", "D-LEAK", "it is there")]),
         ("envs/fit.v2\n  - [review] D-NAME named so\n", [("fit.v2", "review", "D-NAME", "named so")]),
         ("sort: warning: no license\nsort-logs: ok\n", [("sort", "warning", "", "no license")]),

@@ -184,6 +184,11 @@ _WORD: Final = re.compile(
     r"[\[(]?\b(block|error|reject|controls|review|warning|warn)(?:ed|s)?\b[\])]?[ \t:\u2013\u2014-]*",
     re.IGNORECASE,
 )
+_FIRST: Final = re.compile(
+    r"[\s\[(*-]*(block|error|reject|controls|review|warning|warn)(?:ed)?[\])]?[\s:\u2013\u2014-]*[`\[(\"']?(?:[\w.-]+/)*",
+    re.IGNORECASE,
+)
+_LONGEST_FIRST: Final = 200
 _AROUND: Final = " :\u2013\u2014-[("
 _CODE: Final = re.compile(r"\b[A-Z](?:-[A-Z]+)+\b|\b[A-Z]+\d+\b")
 _BAD: Final = re.compile(r"✗|✘|❌|\bFAIL(?:ED)?\b|\bissue")
@@ -196,9 +201,14 @@ def _in_lines(text: str, names: Collection[str]) -> Iterator[StaticFinding]:
         named = _named(line, names)
         if named:
             task, bad = named, bool(_BAD.search(line))
-        rest = line[line.find(named) + len(named) :] if named else _BULLET.sub("", line, count=1)
+        before, _, after = line.partition(named) if named else ("", "", "")
+        rest = after if named else _BULLET.sub("", line, count=1)
         word = _WORD.search(rest)
         at_start = word is not None and not rest[: word.start()].strip(_AROUND)
+        if not at_start and (first := _FIRST.fullmatch(before[:_LONGEST_FIRST])) is not None:
+            # "ERROR sort: no prompt", where other lines have the word after the name.
+            rest = f"{first[1]}: {after.lstrip(_AROUND + '])`')}"
+            word, at_start = _WORD.search(rest), True
         if named and not at_start:
             continue
         if not task or not (at_start or (bad and _BULLET.match(line))):
