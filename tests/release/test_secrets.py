@@ -7,6 +7,7 @@ import io
 import json
 import lzma
 import os
+import sys
 import tarfile
 import zipfile
 from collections.abc import Callable
@@ -19,8 +20,8 @@ import pytest
 import yaml
 
 from seatrials.cli import main
-from seatrials.errors import RefusedError, UsageError
-from seatrials.release import contents
+from seatrials.errors import CannotJudgeError, RefusedError, UsageError
+from seatrials.release import contents, detectors
 from seatrials.release.limits import check_limits
 from seatrials.release.secrets import MACHINE, Allowance, allowances, known_here, known_of, scan
 
@@ -324,6 +325,13 @@ def test_secret_stops_the_release_before_anything_is_written(
     )
     assert main(["release", str(collection), "--out", str(out)]) == 0
     assert "Let pass" in capsys.readouterr().out
+
+
+def test_machine_without_the_detectors_releases_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where their library has no package, that is one line, and no scan with less than all of them."""
+    monkeypatch.setitem(sys.modules, "kingfisher_sdk", None)
+    with pytest.raises(CannotJudgeError, match="kingfisher-secret-scanner"):
+        detectors._load()
 
 
 def test_limits_of_the_hub_stop_the_release() -> None:

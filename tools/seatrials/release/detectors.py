@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
+from seatrials.errors import CannotJudgeError
 from seatrials.release.contents import Data
 
 if TYPE_CHECKING:
@@ -62,7 +63,13 @@ def _loading() -> "Future[Scanner]":
 
 
 def _load() -> "Scanner":
-    from kingfisher_sdk import Rules, Scanner
+    try:
+        from kingfisher_sdk import Rules, Scanner
+    except ModuleNotFoundError:
+        raise CannotJudgeError(
+            "the scan for secrets needs `kingfisher-secret-scanner`, which has no package for this kind of"
+            " machine; release from another"
+        ) from None
 
     return Scanner(Rules())
 
