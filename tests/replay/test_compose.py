@@ -84,6 +84,16 @@ def test_log_mounts_become_volumes() -> None:
         ({"use_api_socket": True}, "`use_api_socket: true`"),
         ({"network_mode": "container:mine"}, "`network_mode: container:mine`"),
         ({"build": {"context": "/x", "secrets": [{"source": "key"}]}}, "`build.secrets`"),
+        ({"build": {"context": "/x", "network": "host"}}, "`build.network: host`"),
+        ({"build": {"context": "/x", "tags": ["python:3.12-slim"]}}, "`build.tags`"),
+        ({"build": {"context": "/x", "cache_to": ["type=local,dest=/root"]}}, "`build.cache_to`"),
+        ({"device_cgroup_rules": ["a *:* rwm"]}, "`device_cgroup_rules`"),
+        ({"network_mode": "another_default"}, "`network_mode: another_default`"),
+        ({"pid": "container:mine"}, "`pid: container:mine`"),
+        ({"ipc": "container:mine"}, "`ipc: container:mine`"),
+        ({"security_opt": ["no-new-privileges:true", "seccomp=unconfined"]}, "seccomp=unconfined"),
+        ({"logging": {"driver": "syslog"}}, "`logging.driver: syslog`"),
+        ({"post_start": [{"command": ["id"], "privileged": True}]}, "`post_start.privileged: true`"),
     ],
 )
 def test_reaching_for_this_machine_is_seen(service: dict[str, Any], words: str) -> None:
@@ -100,6 +110,15 @@ def test_reaching_for_this_machine_is_seen(service: dict[str, Any], words: str) 
 def test_volume_of_this_machine_is_seen(volume: dict[str, Any]) -> None:
     """A volume that is there already, or is a folder of this machine in disguise, is named."""
     assert len(compose.reaches_host({"services": {}, "volumes": {"v": volume, "own": None}})) == 1
+
+
+@pytest.mark.parametrize("kind", ["volumes", "networks"])
+def test_what_is_not_the_projects_own_is_seen(kind: str) -> None:
+    """A volume or network that is there already, as `host`, is named; one of the project is not."""
+    own = {"name": "p", "services": {}, kind: {"a": {"name": "p_a"}, "b": None}}
+    assert compose.reaches_host(own) == ()
+    assert len(compose.reaches_host(own | {kind: {"a": {"name": "host", "external": True}}})) == 1
+    assert len(compose.reaches_host(own | {kind: {"a": {"name": "other_data"}}})) == 1
 
 
 @pytest.mark.parametrize(

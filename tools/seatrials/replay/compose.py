@@ -48,10 +48,22 @@ _HOST_KEYS: Final[Mapping[str, frozenset[object]]] = {
     "privileged": frozenset({True}),
     "use_api_socket": frozenset({True}),
 }
-_HOST_THINGS: Final = ("devices", "cap_add", "volumes_from", "provider")
+_HOST_THINGS: Final = (
+    "devices",
+    "device_cgroup_rules",
+    "cap_add",
+    "cgroup_parent",
+    "credential_spec",
+    "volumes_from",
+    "provider",
+)
 """Of these, a `provider` is a program of this machine, which compose runs."""
 
-_HOST_BUILD: Final = ("ssh", "secrets", "privileged", "entitlements")
+_HOST_BUILD: Final = ("ssh", "secrets", "privileged", "entitlements", "cache_from", "cache_to", "tags")
+"""Caches may be folders of this machine, and a tag may be that of an image which is here already."""
+
+_OWN_NETWORKS: Final = frozenset({"", "none", "bridge", "default"})
+_OWN_LOGS: Final = frozenset({"json-file", "local", "none"})
 _NEEDED: Final = re.compile(
     r"PATH|HOME|LANG|LC_\w+|TMPDIR|XDG_\w+|DOCKER_(?!AUTH)\w+|BUILDX_\w+|SSH_AUTH_SOCK"
 )
@@ -157,23 +169,49 @@ def reaches_host(config: Mapping[str, Any]) -> tuple[str, ...]:
             if service.get(key) in bad
         ]
         found += [f"service `{name}` sets `{key}`" for key in _HOST_THINGS if service.get(key)]
-        if str(service.get("network_mode", "")).startswith("container:"):
-            found.append(f"service `{name}` sets `network_mode: {service['network_mode']}`")
+        found += [f"service `{name}` sets `{key}: {value}`" for key, value in _shared(service)]
         build = service.get("build")
         if isinstance(build, dict):
             found += [f"service `{name}` sets `build.{key}`" for key in _HOST_BUILD if build.get(key)]
+            if (build.get("network") or "") not in _OWN_NETWORKS:
+                found.append(f"service `{name}` sets `build.network: {build['network']}`")
         found += [
             f"service `{name}` mounts `{mount.get('source')}` of this machine"
             for mount in _binds(service)
             if mount.get("target") not in _LOG_MOUNTS
         ]
+    for kind in ("volume", "network"):
+        for name, item in _tables(config.get(f"{kind}s")).items():
+            if item.get("external"):
+                found.append(f"{kind} `{name}` is `external`")
+            elif (called := str(item.get("name", ""))) and not called.startswith(f"{config.get('name')}_"):
+                found.append(f"{kind} `{name}` sets `name: {called}`, which may be there already")
     for name, volume in _tables(config.get("volumes")).items():
-        if volume.get("external"):
-            found.append(f"volume `{name}` is `external`")
         options = volume.get("driver_opts")
         if isinstance(options, dict) and "device" in options:
             found.append(f"volume `{name}` sets `driver_opts.device`")
     return tuple(found)
+
+
+def _shared(service: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield keys and values by which a service shares what is not the project's, or drops a guard."""
+    mode = str(service.get("network_mode") or "")
+    if mode not in _OWN_NETWORKS | {"host"} and not mode.startswith("service:"):
+        yield "network_mode", mode
+    for key in ("pid", "ipc"):
+        if (value := str(service.get(key) or "")).startswith("container:"):
+            yield key, value
+    for option in _texts(service.get("security_opt")):
+        if not option.startswith("no-new-privileges"):
+            yield "security_opt", option
+    logging = service.get("logging")
+    driver = logging.get("driver") if isinstance(logging, dict) else None
+    if driver and driver not in _OWN_LOGS:
+        yield "logging.driver", str(driver)
+    for hooks in ("post_start", "pre_stop"):
+        given = service.get(hooks)
+        if isinstance(given, list) and any(isinstance(one, dict) and one.get("privileged") for one in given):
+            yield f"{hooks}.privileged", "true"
 
 
 def reads_outside(context: Files) -> tuple[str, ...]:
