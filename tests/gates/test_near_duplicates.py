@@ -47,6 +47,12 @@ def test_the_template_of_a_collection_makes_no_pairs(tmp_path: Path) -> None:
     assert len(alike(tmp_path / "fewer", {}, {}, prompts=tuple(prompts[:2]))["BYD102"]) == 1
 
 
+def test_one_prompt_for_a_whole_collection_is_told(tmp_path: Path) -> None:
+    """Copies of one task are no template, however many they are; they give one finding, not one a pair."""
+    [said] = alike(tmp_path, *[{}] * 23, prompts=(" ".join(FIRST),) * 22)["BYD102"]
+    assert said == "`task-0` and 21 others have the same prompt: `task-1`, `task-2`, `task-3`, ..."
+
+
 def test_a_pair_is_told_once_with_all_its_shares(tmp_path: Path) -> None:
     """Tasks that are the same in everything give one finding that names the three shares."""
     said = alike(tmp_path, OWN[0], OWN[0], OWN[1], OWN[2])

@@ -72,18 +72,30 @@ class _Pair:
     shares: Mapping[Part, float]
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Alike:
+    """What was found: pairs in the order of their names, and groups of many tasks with one prompt."""
+
+    pairs: tuple[_Pair, ...]
+    same_prompt: tuple[tuple[str, ...], ...]
+
+
 def near_duplicates(collection: Collection, reports: tuple[TaskReport, ...]) -> Iterator[Hit]:
     """No two tasks of a collection have nearly the same prompt.
 
     Why: of two tasks that share half of their word 13-grams the second
     teaches little, and a model that has seen one has seen both. What more
-    than twenty tasks share is the collection's own template and not counted;
-    prompts of fewer than 32 words are not compared.
+    than twenty tasks share is the collection's own template and not counted,
+    unless it is all that their prompts say; prompts of fewer than 32 words
+    are not compared.
 
     Fix: make the tasks differ in what is asked, not in names and numbers, or drop one.
     """
     del collection
     yield from _told_by("prompt", reports)
+    for first, *others in _alike(Same(reports)).same_prompt:
+        named = ", ".join(f"`{name}`" for name in others[:3])
+        yield Hit(message=f"`{first}` and {len(others)} others have the same prompt: {named}, ...")
 
 
 def same_data(collection: Collection, reports: tuple[TaskReport, ...]) -> Iterator[Hit]:
@@ -123,7 +135,7 @@ _OF: Final[Mapping[Part, str]] = {
 
 def _told_by(part: Part, reports: tuple[TaskReport, ...]) -> Iterator[Hit]:
     """Yield the pairs that this part gives first, with all that they share."""
-    for pair in _pairs(Same(reports)):
+    for pair in _alike(Same(reports)).pairs:
         if next(iter(pair.shares)) == part:
             *said, last = (f"{share:.0%} {_OF[of]}" for of, share in pair.shares.items())
             shares = f"{', '.join(said)} and {last}" if said else last
@@ -131,8 +143,8 @@ def _told_by(part: Part, reports: tuple[TaskReport, ...]) -> Iterator[Hit]:
 
 
 @lru_cache(maxsize=1)
-def _pairs(of: Same[tuple[TaskReport, ...]]) -> tuple[_Pair, ...]:
-    """Return the pairs that are alike, in the order of their names; kept for the rules that ask next."""
+def _alike(of: Same[tuple[TaskReport, ...]]) -> _Alike:
+    """Return the tasks that are alike; kept for the rules that ask next."""
     tasks = [likeness for report in of.item if (likeness := _likeness(report)) is not None]
     most = max(len(tasks) // 2, 2)
     found: dict[tuple[int, int], dict[Part, float]] = {}
@@ -148,10 +160,20 @@ def _pairs(of: Same[tuple[TaskReport, ...]]) -> tuple[_Pair, ...]:
             first, second = tasks[pair[0]], tasks[pair[1]]
             if share >= enough and (part != "verifier" or first.beside == second.beside):
                 found.setdefault(pair, {})[part] = share
-    return tuple(
+    pairs = tuple(
         _Pair(first=tasks[first].name, second=tasks[second].name, shares=shares)
         for (first, second), shares in sorted(found.items())
     )
+    return _Alike(pairs=pairs, same_prompt=tuple(_same_prompt(tasks)))
+
+
+def _same_prompt(tasks: Sequence[_Likeness]) -> Iterator[tuple[str, ...]]:
+    """Yield the names of those with one prompt where they are so many that no pair of them is told."""
+    prompts: dict[frozenset[int], list[str]] = {}
+    for task in tasks:
+        if len(task.prompt) >= _LEAST_GRAMS:
+            prompts.setdefault(frozenset(task.prompt), []).append(task.name)
+    yield from (tuple(names) for names in prompts.values() if len(names) > _MOST_SHARING)
 
 
 def _shares(

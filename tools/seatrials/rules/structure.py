@@ -388,7 +388,7 @@ RULES: Final = (
     TaskRule("STR105", "error", no_dockerfile, requires=("STR101",)),
     TaskRule("STR106", "error", dockerfile_without_from, profiles=("arena",)),
     TaskRule("STR107", "error", no_test_script, requires=("STR101",), profiles=("arena",)),
-    TaskRule("STR108", "error", posttrain_format, requires=("DOC101",), profiles=("arena",)),
+    TaskRule("STR108", "error", posttrain_format, requires=("STR101", "DOC101"), profiles=("arena",)),
     TaskRule("STR109", "error", posttrain_files, requires=("DOC101",), profiles=("arena",)),
     TaskRule("STR110", "error", bad_verifier_document),
     TaskRule("STR111", "error", missing_strategy_files),
