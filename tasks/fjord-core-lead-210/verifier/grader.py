@@ -110,14 +110,26 @@ def _grade_list(
     items = split_list(answer)
     if len(items) != len(expected):
         return Grade("", f"wrong: {len(items)} items where {len(expected)} are expected: {_shown(answer)}")
-    left = list(expected)
+    taken: dict[int, int] = {}
+    fits: list[list[int]] = []
     for position, item in enumerate(items):
-        candidates = [0] if ordered else range(len(left))
-        match = next((i for i in candidates if _grade_one(item, left[i], abs_tol, rel_tol)), None)
-        if match is None:
+        places = (position,) if ordered else range(len(expected))
+        fits.append([place for place in places if _grade_one(item, expected[place], abs_tol, rel_tol)])
+        if not _seated(position, fits, taken, set()):
             return Grade("", f"wrong: item {position + 1} of {len(items)}, {_shown(item)}")
-        del left[match]
     return Grade("normalised", f"normalised: {_shown(answer)}")
+
+
+def _seated(item: int, fits: list[list[int]], taken: dict[int, int], tried: set[int]) -> bool:
+    """Give an item an expected value of its own; one that fits several makes room where it can."""
+    for free in (True, False):
+        for place in fits[item]:
+            if (place not in taken) is free and place not in tried:
+                tried.add(place)
+                if free or _seated(taken[place], fits, taken, tried):
+                    taken[place] = item
+                    return True
+    return False
 
 
 def split_list(text: str) -> list[str]:
