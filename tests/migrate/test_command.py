@@ -194,6 +194,11 @@ def test_in_place_asks_for_a_clean_git_state(
     assert code == 2
     assert "is not committed" in err
     (folder / "environment/new").unlink()
+    prompt = (folder / "instruction.md").read_bytes()
+    (folder / "instruction.md").write_bytes(prompt + b"more\n")
+    said = f"`{(folder / 'instruction.md').relative_to(tmp_path)}` is not committed"
+    assert said in run(capsys, "migrate", folder, "--in-place")[2]
+    (folder / "instruction.md").write_bytes(prompt)
     assert run(capsys, "migrate", folder, "--in-place")[0] == 0
     assert TaskPackage(folder).format == "native"
     (folder / "environment/new").write_text("x")

@@ -83,6 +83,13 @@ def test_subset_is_balanced_and_repeatable(make: Make) -> None:
     assert choose(tasks, 100, seed=0) == tasks
 
 
+def test_subset_has_no_task_that_can_not_be_read_while_others_are_left(make: Make) -> None:
+    """A broken task has no category, and is no category of its own; the last ones are taken with it."""
+    tasks = [*_set(make), TaskPackage(make({"task.toml": "[metadata"}, name="u"))]
+    assert all("u" not in {task.name for task in choose(tasks, 4, seed)} for seed in range(5))
+    assert "u" in {task.name for task in choose(tasks, 61, seed=0)}
+
+
 def _counts(tasks: list[TaskPackage], key: str) -> list[int]:
     return sorted(Counter(task.native.get("metadata", key) for task in tasks).values())
 

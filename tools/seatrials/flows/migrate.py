@@ -205,8 +205,9 @@ def _refuse_unclean(tasks: Sequence[TaskPackage]) -> None:
             said = "is not under git, so nothing could be got back; use `--out`, or `--force`"
             raise UsageError(f"`{folder}` {said}")
         if asked.strip():
-            first = asked.strip().splitlines()[0][3:]
-            raise UsageError(f"`{first}` in `{folder}` is not committed; commit it first, or use `--force`")
+            # Two letters of state, either of which may be a space, and one space.
+            first = asked.splitlines()[0][3:]
+            raise UsageError(f"`{first}` is not committed; commit it first, or use `--force`")
 
 
 _MANY: Final = 500

@@ -118,9 +118,14 @@ class MigrationReport:
 
 
 def choose(tasks: Sequence[TaskPackage], limit: int, seed: int) -> list[TaskPackage]:
-    """Return at most `limit` tasks, as even as can be over category, then difficulty; one choice a seed."""
+    """Return at most `limit` tasks, as even as can be over category, then difficulty; one choice a seed.
+
+    Tasks whose own files can't be read are taken only where the others are too few: without a category,
+    they would be one.
+    """
     groups: dict[tuple[str, str], list[TaskPackage]] = {}
-    for task in tasks:
+    sound = [task for task in tasks if not task.problems]
+    for task in sound if len(sound) >= limit else tasks:
         metadata = task.native.table("metadata")
         key = (str(metadata.get("category", "")), str(metadata.get("difficulty", "")))
         groups.setdefault(key, []).append(task)
