@@ -18,6 +18,7 @@ def example(*lines: str, before: str = "Write it in this form:") -> str:
 
 
 LARGE: Final = CHECKS.replace("7.125", "81347")
+TEXT: Final = "\n\ndef test_digest():\n    assert load()['digest'] {} '8846f7eaee8f'\n"
 VALUE: Final = 'value = Path("/app/out.json").read_text()'
 
 BEYOND: Final = (
@@ -94,6 +95,44 @@ BEYOND: Final = (
         checks(VALUE, "try:", "    int(value)", "except Exception:", "    pass", "else:", "    assert value"),
     ),
     found("BYD103", "random", checks("import random", "assert random.random() < 2")),
+    found(
+        "BYD105",
+        "a text with a digit",
+        verifier(CHECKS + TEXT.format("==")),
+        example('{"mean": 1.5, "spread": 1, "digest": "8846f7eaee8f"}'),
+    ),
+    passed(
+        "BYD105",
+        "a placeholder that must be gone",
+        verifier(CHECKS + TEXT.format("!=")),
+        example('{"mean": 1.5, "spread": 1, "digest": "8846f7eaee8f"}'),
+    ),
+    passed(
+        "BYD105",
+        "a text by which a row is found",
+        verifier(
+            CHECKS + "\n\ndef test_row():\n    assert [r for r in load() if r['digest'] == '8846f7eaee8f']\n"
+        ),
+        example('{"mean": 1.5, "spread": 1, "digest": "8846f7eaee8f"}'),
+    ),
+    passed(
+        "BYD105",
+        "another text",
+        verifier(CHECKS + TEXT.format("==")),
+        example('{"mean": 1.5, "spread": 1, "digest": "0000f7eaee8f"}'),
+    ),
+    found(
+        "BYD105",
+        "in a line",
+        verifier(LARGE),
+        PROMPT + 'Write an object such as `{"mean": 1.5, "spread": 81347}`.\n',
+    ),
+    passed(
+        "BYD105",
+        "an input in a line",
+        verifier(LARGE),
+        PROMPT + 'Write the sum.\n\nThe input contains rows like `{"mean": 1.5, "spread": 81347}`.\n',
+    ),
     found("BYD103", "by its name", checks("from random import randint as draw", "assert draw(1, 2) < 3")),
     found("BYD103", "under another name", checks("import random as rnd", "assert rnd.random() < 2")),
     passed("BYD103", "another module's", checks("from mine import randint", "assert randint(1, 2) < 3")),

@@ -46,11 +46,16 @@ class FieldRead:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Compared:
-    """A constant that a check compares with; `path` is the file that the other side comes from, if known."""
+    """A constant that a check compares with; `path` is the file that the other side comes from, if known.
+
+    `asserted` says that an assertion holds it to be equal or among others: the rest are
+    conditions, such as that by which a row is found.
+    """
 
     value: Value
     path: str
     line: int
+    asserted: bool
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -293,7 +298,23 @@ class _Module(Tree):
                 if self.constants(other, scope):
                     continue
                 for value in self.constants(constant, scope):
-                    yield Compared(value=value, path=self.origin(other, scope), line=node.lineno)
+                    yield Compared(
+                        value=value,
+                        path=self.origin(other, scope),
+                        line=node.lineno,
+                        asserted=self._is_asserted(node),
+                    )
+
+    def _is_asserted(self, node: ast.expr) -> bool:
+        """Say whether an assertion holds the two sides of a comparison to agree."""
+        if isinstance(node, ast.Call) and called(node).startswith("assert"):
+            return called(node) != "assertNotEqual"
+        if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.NotEq | ast.NotIn):
+            return False
+        for above in self.above(node):
+            if isinstance(above, ast.stmt | ast.comprehension):
+                return isinstance(above, ast.Assert)
+        return False
 
     def written(self) -> Iterator[Written]:
         for node, _, scope in self.nodes:

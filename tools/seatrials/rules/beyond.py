@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from seatrials.parse.python_tree import Value
 from seatrials.rules.grading import grading
 from seatrials.rules.leaks import holds, tells
 from seatrials.rules.model import Hit, TaskRule
@@ -12,6 +13,9 @@ from seatrials.task.package import TaskPackage
 
 _BLOCK: Final = re.compile(r"^```[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _AFTER_KEY: Final = re.compile(r"[:=][ \t]*(-?\d{1,300}(?:\.\d{1,300})?(?:[eE][+-]?\d{1,3})?)")
+_TEXT_AFTER_KEY: Final = re.compile(r"""[:=][ \t]*["']([^"'\n]{1,300})["']""")
+_INLINE: Final = re.compile(r"(?<!`)`(\{[^`\n]{1,2000}\})`(?!`)")
+_EXAMPLE: Final = re.compile(r"(?:\be\.g\.|\bexamples?\b|\bsuch as\b|\blike\b)[^.`]{0,40}$", re.IGNORECASE)
 _BEFORE: Final = 300
 _ASKS: Final = re.compile(
     r"\b(?:create|generate|output|produce|record|result|save|solution|write)", re.IGNORECASE
@@ -22,22 +26,27 @@ _GIVES: Final = re.compile(r"\b(?:input|contains?|given|provided)\b", re.IGNOREC
 def shown_answer(task: TaskPackage) -> Iterator[Hit]:
     """The prompt's example of the output does not show the answer.
 
-    Why: a number that the verifier compares with stands in the example, after
-    the key that it is checked for: to copy the example is to pass.
+    Why: a value that the verifier compares with stands in the example, after
+    the key that it is checked for: to copy the example is to pass. Numbers
+    count, and texts with a digit in them; words may be all that there is to choose from.
 
-    Fix: make the example's numbers others, and say that they are made up.
+    Fix: make the example's values others, and say that they are made up.
     """
     facts = grading(task)
     examples = list(_examples(facts.prompt.text))
-    # Without a number that tells, after a key in an example, the verifier's source need not be parsed.
-    if not any(tells(number) and facts.spells(said) for text in examples for said, number in _numbers(text)):
+    # Without a value that tells, after a key in an example, the verifier's source need not be parsed.
+    if not any(tells(value) and facts.spells(said) for text in examples for said, value in _values(text)):
         return
     rest = _BLOCK.sub("", facts.prompt.text)
-    seen: set[float] = set()
+    for text in examples:
+        rest = rest.replace(f"`{text}`", "")
+    seen: set[Value] = set()
     for path, found in facts.python:
         for item in found.compared:
             value = item.value
-            if isinstance(value, str) or value in seen or not tells(value) or holds(rest, value):
+            if value in seen or not tells(value) or holds(rest, value):
+                continue
+            if isinstance(value, str) and not (item.asserted and _has_digit(value)):
                 continue
             seen.add(value)
             key = next((key for text in examples for key in _keys_of(text, value)), "")
@@ -49,26 +58,40 @@ def shown_answer(task: TaskPackage) -> Iterator[Hit]:
 
 
 def _examples(prompt: str) -> Iterator[str]:
-    """Yield the fenced blocks that show what is to be written."""
+    """Yield the fenced blocks, and objects in a line of text, that show what is to be written."""
     end = 0
     for match in _BLOCK.finditer(prompt):
         before = prompt[max(end, match.start() - _BEFORE) : match.start()]
         end = match.end()
         if _ASKS.search(before) and not _GIVES.search(before.rpartition("\n\n")[2] or before):
             yield match[1]
+    for match in _INLINE.finditer(prompt):
+        before = prompt[max(0, match.start() - _BEFORE) : match.start()]
+        if (
+            _EXAMPLE.search(before)
+            and _ASKS.search(before)
+            and not _GIVES.search(before.rpartition("\n\n")[2])
+        ):
+            yield match[1]
 
 
-def _numbers(text: str) -> Iterator[tuple[str, int | float]]:
-    """Yield the numbers that follow a key, as written and as numbers."""
+def _has_digit(text: str) -> bool:
+    return any(sign.isdigit() for sign in text)
+
+
+def _values(text: str) -> Iterator[tuple[str, Value]]:
+    """Yield the numbers, and the quoted texts with a digit, that follow a key: as written, and as values."""
     for match in _AFTER_KEY.finditer(text):
         yield match[1], float(match[1]) if re.search("[.eE]", match[1]) else int(match[1])
+    for match in _TEXT_AFTER_KEY.finditer(text):
+        if _has_digit(match[1]):
+            yield match[1], match[1]
 
 
-def _keys_of(text: str, value: float) -> Iterator[str]:
+def _keys_of(text: str, value: Value) -> Iterator[str]:
     """Yield the keys that a value follows, in JSON, YAML or INI."""
-    for match in re.finditer(
-        rf"""["']?\b([A-Za-z_]\w{{2,60}})["']?[ \t]*[:=][ \t]*{re.escape(repr(value))}(?![\w.-])""", text
-    ):
+    said = rf"""["']{re.escape(value)}["']""" if isinstance(value, str) else re.escape(repr(value))
+    for match in re.finditer(rf"""["']?\b([A-Za-z_]\w{{2,60}})["']?[ \t]*[:=][ \t]*{said}(?![\w.-])""", text):
         yield match[1]
 
 

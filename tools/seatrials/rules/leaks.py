@@ -69,6 +69,7 @@ def _is_telling(lines: tuple[str, ...]) -> bool:
     return len(lines) >= _LEAST_LINES and sum(map(len, lines)) >= _LEAST_TEXT
 
 
+@lru_cache(maxsize=4)
 def _json(data: bytes) -> object:
     """Return the object or array, not empty, that a text is in JSON; None for any other."""
     if data.lstrip()[:1] not in {b"{", b"["}:
