@@ -140,3 +140,19 @@ def test_new_request_ids_differ() -> None:
     ids = {new_request_id("a" * 200) for _ in range(50)}
     assert len(ids) == 50
     assert all(RunRequest(request_id=one) for one in ids)
+
+
+@pytest.mark.parametrize("value", ["ours-of-this-machine", "hf_" + "Qx7" * 12])
+def test_no_request_holds_a_token(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """This machine's token, and what looks like one, is refused by the key and not repeated."""
+    monkeypatch.setenv("HF_TOKEN", "ours-of-this-machine")
+    said = f"see {value}"
+    with pytest.raises(UsageError, match="`notes` holds a Hugging Face token") as caught:
+        EnvironmentRequest(**GOOD, notes=said)
+    assert value not in str(caught.value)
+    with pytest.raises(UsageError, match="`body`"):
+        MessageRequest(request_id="12345678", body=said)
+    with pytest.raises(UsageError, match="`description`"):
+        AgentRequest(agent_id="ab", description=said)
+    with pytest.raises(UsageError, match="`request_id`"):
+        RunRequest(request_id=value)

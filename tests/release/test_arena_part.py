@@ -464,3 +464,20 @@ def test_several_open_challenges_must_be_chosen_from(
     assert release() == 2
     assert "one, two" in capsys.readouterr().err
     assert release("--challenge", "two", "--only", "validate") == 0
+
+
+@pytest.mark.parametrize("option", ["--notes", "--title"])
+def test_secret_in_an_option_stops_the_release(
+    option: str,
+    release: Release,
+    hub: Hub,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """What would be public at the arena is looked at before anything is sent."""
+    monkeypatch.setenv("SEA_API_KEY", "q8Zt-55-tide-Lw1")
+    assert release(option, "ask q8Zt-55-tide-Lw1") == 1
+    said = capsys.readouterr().err
+    assert f"`{option}` holds the value of the variable `SEA_API_KEY`" in said
+    assert "q8Zt" not in said
+    assert hub.repos == {}

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any, ClassVar, Final, Literal, Self, TypeVar, get_args
 
 from seatrials.arena import kept
-from seatrials.errors import UsageError
+from seatrials.arena.identity import hide, token_of
+from seatrials.errors import NoIdentityError, UsageError
 
 RepoType = Literal["dataset", "github"]
 
@@ -241,6 +242,7 @@ def _agent_id(value: Any) -> None:
 def _request_id(value: Any) -> None:
     if not isinstance(value, str) or len(value) not in _REQUEST_ID:
         raise UsageError("`request_id` must be 8 to 120 characters")
+    _without_token("request_id", value)
     if not value.isprintable() or value != value.strip():
         raise UsageError("`request_id` must have no control characters, and no spaces around it")
 
@@ -256,6 +258,7 @@ def _entry_path(value: Any) -> None:
 def _text(key: str, value: Any) -> None:
     if not isinstance(value, str) or not value.strip():
         raise UsageError(f"`{key}` must be a text")
+    _without_token(key, value)
 
 
 def _matches(key: str, value: Any, pattern: re.Pattern[str], must: str) -> None:
@@ -273,3 +276,14 @@ def _refs(value: Any) -> None:
 def _string(key: str, value: Any) -> None:
     if not isinstance(value, str):
         raise UsageError(f"`{key}` must be a text, which may be empty")
+    _without_token(key, value)
+
+
+def _without_token(key: str, value: str) -> None:
+    """Raise UsageError for a Hugging Face token: these files are kept, and most of them public in the end."""
+    try:
+        token: str | None = token_of()
+    except NoIdentityError:
+        token = None
+    if hide(value, token) != value:
+        raise UsageError(f"`{key}` holds a Hugging Face token; take it out")

@@ -45,9 +45,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def wanted(args: argparse.Namespace, layout: "Layout") -> "Wanted":
-    """Return what to submit; UsageError for what the arena would refuse in any case."""
-    from seatrials.flows.arena_part import Wanted
+    """Return what to submit.
 
+    Raises UsageError for what the arena would refuse in any case, and
+    RefusedError for a secret in what would be public there.
+    """
+    from seatrials.flows.arena_part import Wanted
+    from seatrials.release.secrets import known_here, refuse_in_texts
+
+    told = {"--title": args.title, "--notes": args.notes}
+    refuse_in_texts({option: text for option, text in told.items() if text}, known_here())
     return Wanted(
         source=args.source,
         repo=args.repo,

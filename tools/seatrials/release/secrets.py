@@ -326,6 +326,15 @@ def scan(
     )
 
 
+def refuse_in_texts(texts: Mapping[str, str], known: Known) -> None:
+    """Raise RefusedError where one of some texts, by the option that it is given with, holds a secret."""
+    for option, text in texts.items():
+        for kind, what, _, _ in _find(text.encode("utf-8", "surrogateescape"), known):
+            raise RefusedError(
+                f"`{option}` holds {what} ({kind}), and all can read it there; nothing was sent"
+            )
+
+
 def _in_names(paths: Sequence[str], known: Known) -> Iterator[Hit]:
     names = [path.encode("utf-8", "surrogateescape") for path in paths]
     ends = list(accumulate(len(name) + 1 for name in names))
