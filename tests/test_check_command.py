@@ -194,6 +194,25 @@ def test_changed_checks_only_what_changed(bad: Path, capsys: pytest.CaptureFixtu
     assert "COL101" in [finding["code"] for finding in data["collection"]["findings"]]
 
 
+def test_changed_tells_of_credit_where_it_stands(bad: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A changed task's credit is annotated in its file and line; what untouched tasks lack is left out."""
+    for name in ("twin", "third"):
+        shutil.copytree(bad / "tasks" / "sum-column", bad / "tasks" / name)
+        document = bad / "tasks" / name / "task.md"
+        text = document.read_text("utf-8").replace("sum-column", name)
+        document.write_text(text.replace("license: Apache-2.0", "license: Apache 2"), "utf-8")
+    git(bad, "init", "--quiet")
+    git(bad, "add", "--all")
+    git(bad, "commit", "--quiet", "-m", "all")
+    (bad / "tasks" / "twin" / "notes.txt").write_text("new")
+    check("--changed", "HEAD", "--format", "github")
+    out = capsys.readouterr().out
+    lines = (bad / "tasks/twin/task.md").read_text("utf-8").splitlines()
+    line = next(number for number, text in enumerate(lines, 1) if "license:" in text)
+    assert f"file=tasks/twin/task.md,line={line},title=CRD102" in out
+    assert out.count("CRD102") == 1
+
+
 def test_changed_with_a_bad_revision_is_one_line(bad: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A revision that git does not know is a usage error."""
     git(bad, "init", "--quiet")

@@ -71,7 +71,9 @@ def check(request: Request, watch: Callable[[int, int], None] = lambda _, __: No
     reports = check_all(tasks, options, jobs=request.jobs or processors(), on_task=on_task)
     if suites:
         reports = tuple(overlapping(tasks, reports, suites))
-    report = report_on(collection, reports, profile=request.profile)
+    # What a change brought is told where it stands, and not among what all other tasks lack.
+    counting = request.changed is None
+    report = report_on(collection, reports, profile=request.profile, counting=counting)
     if shown is not None:
         report = replace(report, tasks=tuple(task for task in report.tasks if task.path in shown))
     if request.profile == "arena":

@@ -153,10 +153,17 @@ def check(selection: Selection, *, profile: Profile = "arena") -> CheckReport:
 
 
 def report_on(
-    collection: Collection | None, reports: Sequence[TaskReport], *, profile: Profile
+    collection: Collection | None,
+    reports: Sequence[TaskReport],
+    *,
+    profile: Profile,
+    counting: bool = True,
 ) -> CheckReport:
-    """Return the whole report: the tasks', and what there is to say of the collection."""
-    settlement = Settlement(collection=collection, profile=profile)
+    """Return the whole report: the tasks', and what there is to say of the collection.
+
+    Findings on credit are counted over the tasks, unless `counting` is off.
+    """
+    settlement = Settlement(collection=collection, profile=profile, counting=counting)
     done = settlement.settle(reports)
     counted = settlement.counted(len(done))
     if collection is None:

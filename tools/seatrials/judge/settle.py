@@ -23,11 +23,13 @@ _DEFAULTED: Final = ("license", "origin")
 class Settlement:
     """One settling of task reports; `collection` is that which was asked for, None for single tasks.
 
-    A single task still has its collection's defaults and waivers.
+    A single task still has its collection's defaults and waivers. Without
+    `counting` every finding on credit stays with its task, file and line.
     """
 
     collection: Collection | None
     profile: Profile
+    counting: bool = True
     _homes: dict[Path | str, "_Home"] = field(default_factory=dict)
     _counted: dict[str, dict[str, list[str]]] = field(default_factory=dict)
 
@@ -35,9 +37,9 @@ class Settlement:
         """Return the reports with the findings on credit, without those waived.
 
         Of several tasks, or of a collection, the findings on credit are
-        counted instead: `counted` gives them.
+        counted instead (where `counting` is wanted): `counted` gives them.
         """
-        counting = self.collection is not None or len(reports) > 1
+        counting = self.counting and (self.collection is not None or len(reports) > 1)
         return tuple(self._settled(report, counting=counting) for report in reports)
 
     def counted(self, total: int) -> tuple[Finding, ...]:
