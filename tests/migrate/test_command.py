@@ -62,6 +62,14 @@ def test_credit_for_a_whole_set_is_held_to_the_rules_first(
     assert not (tmp_path / "out").exists()
 
 
+def test_export_says_exported(make: Make, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nobody migrated anything: text and page say what was done."""
+    page = tmp_path / "page.md"
+    code, out, _ = run(capsys, "export", make(), "--out", tmp_path / "out", "--report", page)
+    assert (code, out.splitlines()[-1]) == (0, "1 task: 1 exported")
+    assert "| exported | 1 |" in page.read_text("utf-8")
+
+
 def test_export_onto_its_source_proposes_no_option_that_it_lacks(
     make: Make, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

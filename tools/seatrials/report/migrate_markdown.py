@@ -3,7 +3,7 @@
 from seatrials.migrate.model import NOTE_KINDS
 from seatrials.migrate.run import MigrationReport
 from seatrials.report.migrate_groups import groups, number
-from seatrials.report.migrate_text import proposed
+from seatrials.report.migrate_text import proposed, status_of
 from seatrials.report.plain import plain
 
 
@@ -11,7 +11,8 @@ def render(report: MigrationReport) -> str:
     """Return the page: counts, what was not turned, what somebody should look at, what was done."""
     target = "BenchFlow-native packages" if report.direction == "native" else "Harbor tasks"
     lines = [f"# {number(len(report.tasks), 'task')} as {target}", "", "| status | tasks |", "|---|---:|"]
-    lines += [f"| {status} | {count:,} |" for status, count in report.counts().items() if count]
+    counts = report.counts().items()
+    lines += [f"| {status_of(status, report)} | {count:,} |" for status, count in counts if count]
     bad = [task for task in report.tasks if task.problem]
     if bad:
         lines += ["", "## Not turned", "", "| task | status | why |", "|---|---|---|"]

@@ -23,7 +23,7 @@ def render(report: MigrationReport, *, verbose: bool = False) -> str:
     if len(report.tasks) == 1 or verbose:
         for task in report.tasks:
             if not task.problem:
-                lines.append(f"{plain(task.source)}: {task.status}")
+                lines.append(f"{plain(task.source)}: {status_of(task.status, report)}")
                 lines += [
                     f"  {note.kind:<9} {plain(note.message)}{_look(look=note.look)}" for note in task.notes
                 ]
@@ -54,6 +54,11 @@ def proposed(one: Proposal) -> str:
     return f"`{one.option} {plain(one.value)}` ({plain(one.reason)}), which {said} would get"
 
 
+def status_of(status: str, report: MigrationReport) -> str:
+    """Return a status in the words of the direction; the data has one set of words for both."""
+    return status if report.direction == "native" else status.replace("migrated", "exported")
+
+
 def _look(*, look: bool) -> str:
     return "  <- look" if look else ""
 
@@ -72,7 +77,8 @@ def _replays(report: MigrationReport) -> list[str]:
 
 
 def _counts(report: MigrationReport) -> str:
-    said = ", ".join(f"{count:,} {status}" for status, count in report.counts().items() if count)
+    counts = report.counts().items()
+    said = ", ".join(f"{count:,} {status_of(status, report)}" for status, count in counts if count)
     done = "" if report.wrote else "; nothing written: add `--out DIR` or `--in-place`"
     if report.direction == "harbor" and not report.wrote:
         done = "; nothing written: add `--out DIR`"
