@@ -62,6 +62,21 @@ def test_credit_for_a_whole_set_is_held_to_the_rules_first(
     assert not (tmp_path / "out").exists()
 
 
+def test_a_prompt_keeps_its_byte_order_mark(
+    make: Make, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The runtimes read it as a character of the prompt: there and back, the prompt is the same."""
+    text = "\ufeffWrite the sum to `/app/sum.txt`.\n"
+    folder = make({"instruction.md": text})
+    assert run(capsys, "migrate", folder, "--out", tmp_path / "native")[0] == 0
+    native = tmp_path / "native/tasks" / folder.name
+    assert text in (native / "task.md").read_text("utf-8")
+    assert run(capsys, "export", native, "--out", tmp_path / "back")[0] == 0
+    assert (tmp_path / "back/tasks" / folder.name / "instruction.md").read_text("utf-8").strip(
+        "\n"
+    ) == text.strip("\n")
+
+
 def test_export_says_exported(make: Make, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Nobody migrated anything: text and page say what was done."""
     page = tmp_path / "page.md"

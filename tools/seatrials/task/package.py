@@ -86,8 +86,9 @@ class TaskPackage:
         file = self.resolve(INSTRUCTION)
         problems: list[Problem] = []
         text = decode(file.head(), INSTRUCTION, problems) if file is not None else ""
-        # A byte-order mark spoils frontmatter only; in an instruction it is one more character.
-        return text, tuple(problem for problem in problems if problem.kind != "bom")
+        # A byte-order mark spoils frontmatter only; an instruction is read with it by the runtimes.
+        mark = "\ufeff" if any(problem.kind == "bom" for problem in problems) else ""
+        return mark + text, tuple(problem for problem in problems if problem.kind != "bom")
 
     @cached_property
     def verifier_document(self) -> VerifierDocument | None:
