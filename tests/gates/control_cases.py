@@ -3,7 +3,7 @@
 from typing import Final
 
 from gates.gate_cases import SOLVE, TEST
-from gates.review_cases import found, passed, script, solve
+from gates.review_cases import checks, found, passed, script, solve
 
 NATIVE: Final = """\
 ---
@@ -38,6 +38,16 @@ UVX: Final = script("uvx --with pytest==8.4.1 pytest /verifier/test_outputs.py",
 
 CONTROLS: Final = (
     found("ORA101", "none", GONE),
+    found(
+        "VER108",
+        "a test that asks another host",
+        checks("import requests", "assert requests.get('https://pypi.org/x').ok"),
+    ),
+    passed(
+        "VER108",
+        "a test that asks this host",
+        checks("import requests", "assert requests.get('http://localhost/x').ok"),
+    ),
     found("ORA101", "notes in its place", {**GONE, "oracle/README.md": "It is easy.\n"}),
     found("ORA101", "in another language", {**GONE, "oracle/solve.py": "print(1)\n"}),
     found("ORA101", "beside the folder", {**GONE, "solve.sh": SOLVE}),

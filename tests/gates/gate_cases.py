@@ -202,6 +202,31 @@ LEAKED: Final = (
             **verifier(reading("/opt/truth.json")),
         },
     ),
+    *(
+        Case(
+            code="LEK102", name=f"made with {line.partition(' ')[0]}", found=True,
+            files={**docker(f"RUN {line}"), **verifier(reading("/opt/labels.json"))},
+        )
+        for line in (
+            "wget -qO /opt/labels.json https://example.org/x", "curl -sLo /opt/labels.json https://example.org/x",
+            "dd if=/app/data.csv of=/opt/labels.json", "ln -s /app/data.csv /opt/labels.json",
+            "sqlite3 /opt/labels.json 'create table a(b)'",
+        )
+    ),
+    Case(
+        code="LEK102", name="fetched under its own name", found=True,
+        files={
+            **docker("RUN cd /opt && wget -q https://example.org/a/labels.json?x=1"),
+            **verifier(reading("/opt/labels.json")),
+        },
+    ),
+    Case(
+        code="LEK102", name="fetched to be printed", found=False,
+        files={
+            **docker("RUN cd /opt && wget -qO- https://example.org/labels.json | wc -l"),
+            **verifier(reading("/opt/labels.json")),
+        },
+    ),
     Case(
         code="LEK102", name="named by a part of its path", found=False,
         files={

@@ -69,6 +69,41 @@ REVIEWED: Final = (
     found("LEK105", "verifier.md", image("verifier.md", "/opt/x/")),
     found("LEK105", "by a folder", env(docker("COPY t /opt/t"), "t/grader.py", X)),
     passed("LEK105", "nothing of it", {}),
+    found(
+        "CTL102",
+        "an address in a variable",
+        solve("URL=https://example.org/x", 'curl -o /app/out.json "$URL"'),
+    ),
+    found(
+        "CTL102",
+        "a program beside it",
+        {
+            **solve("python3 /oracle/get.py"),
+            "oracle/get.py": "from urllib.request import urlopen\nprint(urlopen('https://example.org/x').read())\n",
+        },
+    ),
+    passed(
+        "CTL102",
+        "a program beside it, of this host",
+        {
+            **solve("python3 /oracle/get.py"),
+            "oracle/get.py": "from urllib.request import urlopen\nprint(urlopen('http://localhost:80/x').read())\n",
+        },
+    ),
+    found("CTL104", "by tee", script("pytest /verifier/x.py", "echo 1 | tee /logs/verifier/reward.txt")),
+    passed(
+        "CTL104", "by tee, what is counted", script("grep -c x /app/out.json | tee /logs/verifier/reward.txt")
+    ),
+    found(
+        "CTL104",
+        "a variable that is always 1",
+        script("reward=1", "pytest /verifier/x.py", 'echo "$reward" > /logs/verifier/reward.txt'),
+    ),
+    passed(
+        "CTL104",
+        "a variable that may be 0",
+        script("reward=1", "pytest /verifier/x.py || reward=0", 'echo "$reward" > /logs/verifier/reward.txt'),
+    ),
     found("CTL101", "an exit first", solve("exit 0", "cp /app/data.csv /app/out.json")),
     found("CTL101", "a function that nothing calls", solve("main() { cp /app/data.csv /app/out.json; }")),
     found("CTL101", "a branch that is never taken", solve("if false; then cp /app/a /app/out.json; fi")),

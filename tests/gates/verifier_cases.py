@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from gates.control_cases import ON
 from gates.gate_cases import CHECKS, PROMPT, docker, env, verifier
 from gates.review_cases import REWARD, checks, found, passed, script
 
@@ -20,6 +21,11 @@ def both(test: str, *lines: str) -> Files:
 def module(*lines: str) -> Files:
     """Return a task whose tests are these lines."""
     return verifier("\n".join(("import json", "from pathlib import Path", *lines)) + "\n")
+
+
+def asks(*lines: str) -> Files:
+    """Return a task with the network on whose test has these lines."""
+    return {**ON, **checks(*lines)}
 
 
 def judged(command: str) -> tuple[str, ...]:
@@ -636,13 +642,11 @@ CLOCK: Final = (
 )
 
 HOSTS: Final = (
-    found(
-        "BYD112", "requests", checks("import requests", "assert requests.get('https://pypi.org/simple').ok")
-    ),
+    found("BYD112", "requests", asks("import requests", "assert requests.get('https://pypi.org/simple').ok")),
     found(
         "BYD112",
         "by a name",
-        checks(
+        asks(
             "import requests",
             "url = 'https://api.github.com/x'",
             "r = requests.post(url, json={})",
@@ -652,19 +656,17 @@ HOSTS: Final = (
     found(
         "BYD112",
         "urlopen",
-        checks(
-            "from urllib.request import urlopen", "assert urlopen('http://www.iana.org/a').read() == b'1'"
-        ),
+        asks("from urllib.request import urlopen", "assert urlopen('http://www.iana.org/a').read() == b'1'"),
     ),
     found(
         "BYD112",
         "a path that is put in",
-        checks("import requests", f"name = {OUT}", "assert requests.get(f'https://crates.io/api/{name}').ok"),
+        asks("import requests", f"name = {OUT}", "assert requests.get(f'https://crates.io/api/{name}').ok"),
     ),
     found(
         "BYD112",
         "a connection",
-        checks(
+        asks(
             "import socket",
             "s = socket.create_connection(('one.one.one.one', 53))",
             "assert s.recv(1) == b'1'",
@@ -673,7 +675,7 @@ HOSTS: Final = (
     found(
         "BYD112",
         "curl",
-        checks(
+        asks(
             "import subprocess",
             "r = subprocess.run(['curl', '-s', 'https://www.kernel.org/x'])",
             "assert r.returncode == 0",
@@ -705,28 +707,28 @@ HOSTS: Final = (
     ),
     passed("BYD112", "nothing of it", {}),
     passed(
-        "BYD112", "localhost", checks("import requests", "assert requests.get('http://localhost:8080/x').ok")
+        "BYD112", "localhost", asks("import requests", "assert requests.get('http://localhost:8080/x').ok")
     ),
     passed(
         "BYD112",
         "127.0.0.1",
-        checks("import requests", "assert requests.get('http://127.0.0.1:5000').text == 'x'"),
+        asks("import requests", "assert requests.get('http://127.0.0.1:5000').text == 'x'"),
     ),
     passed(
         "BYD112",
         "a service of the task",
-        checks("import requests", "assert requests.get('http://api:5000').text == 'x'"),
+        asks("import requests", "assert requests.get('http://api:5000').text == 'x'"),
     ),
-    passed("BYD112", "a link that is looked for", checks(f"assert 'https://github.com/x' in {OUT}")),
+    passed("BYD112", "a link that is looked for", asks(f"assert 'https://github.com/x' in {OUT}")),
     passed(
         "BYD112",
         "a name kept for examples",
-        checks("import requests", "assert requests.get('http://shop.example.com').ok"),
+        asks("import requests", "assert requests.get('http://shop.example.com').ok"),
     ),
     passed(
         "BYD112",
         "a field of that name",
-        checks("links = {'get': 1}", "assert links.get('https://pypi.org/') is None"),
+        asks("links = {'get': 1}", "assert links.get('https://pypi.org/') is None"),
     ),
 )
 

@@ -51,6 +51,12 @@ _MOST_FILES: Final = 100_000
 _WRITES: Final = frozenset({">", ">>", ">|", "&>", "&>>"})
 _PYTHON: Final = re.compile(r"python[\d.]*")
 _SHELLS: Final = frozenset({"bash", "sh", "dash", "ash", "source", "."})
+_SAVES_AS: Final = {
+    "curl": re.compile(r"-[a-zA-Z]*o|--output"),
+    "wget": re.compile(r"-[a-zA-Z]*O|--output-document"),
+}
+_REMOTE_NAME: Final = re.compile(r"-[a-zA-NP-Z]*O|--remote-name")
+_ELSEWHERE: Final = re.compile(r"-[a-zA-Z]*[OP]|--output-document|--directory-prefix")
 _OUT: Final = re.compile(r"-o|--out(?:put)?(?:[-_](?:file|path|json|csv))?")
 
 
@@ -350,13 +356,25 @@ class _Run:
             case "cp" | "mv" | "install" if len(plain) > 1:
                 self.transfer(plain, moves=name == "mv")
                 return b""
+            case "ln" if len(plain) > 1:
+                self.transfer(plain, moves=False)
+                return b""
+            case "dd":
+                for word in args:
+                    if word.startswith("of="):
+                        self.write(word[3:], None, append=False)
+                return b""
+            case "sqlite3" if plain and plain[0] != ":memory:":
+                if self.at(plain[0]) not in self.stage.files:
+                    self.write(plain[0], None, append=False)
+                return None
             case "touch":
                 for path in plain:
                     if self.at(path) not in self.stage.files:
                         self.write(path, b"", append=False)
                 return b""
             case "curl" | "wget":
-                self.fetched(args)
+                self.fetched(name, args)
                 return None
             case "git":
                 self.git(plain)
@@ -434,10 +452,20 @@ class _Run:
         if not where.startswith(("/opt/", "/usr/", "/tmp/")):  # noqa: S108 - a path in the image
             self.stage.git.append(self.found.line)
 
-    def fetched(self, args: list[str]) -> None:
+    def fetched(self, name: str, args: list[str]) -> None:
+        flags = _SAVES_AS[name]
         for flag, value in pairwise(args):
-            if flag in {"-o", "-O", "--output", "--output-document"} and not value.startswith("-"):
+            if flags.fullmatch(flag) and not value.startswith("-"):
                 self.write(value, None, append=False)
+                return
+        urls = [word for word in args if "://" in word]
+        elsewhere = any(_ELSEWHERE.match(word) for word in args)
+        if (name == "wget" and not elsewhere) or (
+            name == "curl" and any(_REMOTE_NAME.fullmatch(word) for word in args)
+        ):
+            for last in (url.partition("?")[0].rpartition("/")[2] for url in urls):
+                if last:
+                    self.write(last, None, append=False)
 
     # Files
 

@@ -5,7 +5,8 @@ Source: the arena's agent guide, "Static gates (at validation)".
 
 import ast
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Final
 
@@ -16,6 +17,7 @@ from seatrials.parse.shell import (
     If,
     Node,
     Opaque,
+    Pipeline,
     Script,
     parse_shell,
     shebang,
@@ -152,19 +154,27 @@ def fetching_solution(task: TaskPackage) -> Iterator[Hit]:
     Fix: put what it needs into `environment/` or `oracle/`.
     """
     for file in solutions(task):
-        for command in parse_shell(file.head()).commands():
-            words = [word.resolve({}) for word in command.words]
+        script = parse_shell(file.head())
+        variables = variables_of(script)
+        for command in script.commands():
+            words = [word.resolve(variables) for word in command.words]
             host = next((match[1] for word in words for match in [_URL.search(word)] if match), "")
             if command.name in _FETCHERS and host and (command.name != "git" or "clone" in words):
                 message = f"`{command.name}` downloads from `{host}`"
                 yield Hit(path=file.path, line=command.line, message=message)
             for redirect in command.redirects:
                 if redirect.operator == "<<" and command.name.startswith("python"):
-                    for match in _PYTHON_FETCH.finditer(redirect.text):
-                        if host := _URL.search(match[1]):
-                            yield Hit(
-                                path=file.path, line=command.line, message=f"downloads from `{host[1]}`"
-                            )
+                    for host in _python_hosts(redirect.text):
+                        yield Hit(path=file.path, line=command.line, message=f"downloads from `{host}`")
+    for below, file in task.native.under("oracle"):
+        if below.endswith(".py") and file.kind == "file" and file.size <= MAX_FILE:
+            for host in _python_hosts(file.head().decode("utf-8", "replace")):
+                yield Hit(path=file.path, message=f"downloads from `{host}`")
+
+
+def _python_hosts(text: str) -> set[str]:
+    found = (_URL.search(match[1]) for match in _PYTHON_FETCH.finditer(text))
+    return {host[1] for host in found if host is not None}
 
 
 _OTHER_CHECKS: Final = re.compile(
@@ -252,14 +262,23 @@ def _rewards(source: bytes) -> tuple[tuple[int, float | None], ...]:
 def _reward_lines(source: bytes) -> Iterator[tuple[int, float | None]]:
     script = parse_shell(source)
     variables = variables_of(script)
+    given = Counter(name for command in script.commands() for name, _ in command.assignments)
+    fixed = {name: value for name, value in variables.items() if given[name] == 1}
     seen = set[int]()
     for node in walk(script.body):
+        match node:
+            case Pipeline(items=[Command() as first, Command(name="tee") as last]):
+                if any(WRITES_REWARD.search(word.raw.encode("utf-8", "replace")) for word in last.words):
+                    seen.add(last.line)
+                    yield last.line, _printed(first, fixed)
+            case _:
+                pass
         for redirect in getattr(node, "redirects", ()):
             target = redirect.target.resolve(variables)
             if ">" not in redirect.operator or not WRITES_REWARD.search(target.encode("utf-8", "replace")):
                 continue
             seen.add(node.line)
-            yield node.line, _printed(node) if isinstance(node, Command) else None
+            yield node.line, _printed(node, fixed) if isinstance(node, Command) else None
         if (
             isinstance(node, Command)
             and node.line not in seen
@@ -271,9 +290,13 @@ def _reward_lines(source: bytes) -> Iterator[tuple[int, float | None]]:
                 yield node.line, None
 
 
-def _printed(command: Command) -> float | None:
+def _printed(command: Command, fixed: Mapping[str, str]) -> float | None:
+    """Return the number that a command prints; `fixed` are the variables that are given a value once."""
     if command.name not in {"echo", "printf"}:
         return None
+    if (name := re.fullmatch(r"[\"']?\$\{?(\w+)\}?[\"']?", command.words[-1].raw)) is not None:
+        value = fixed.get(name[1], "")
+        return float(value) if _NUMBER.fullmatch(value) else None
     text = " ".join(word.raw.strip("\"'") for word in command.words[1:] if word.raw not in {"-n", "-e"})
     text = text.replace("\\n", "").replace('\\"', '"').strip()
     match = _NUMBER.fullmatch(text) or _IN_JSON.search(text)

@@ -28,10 +28,12 @@ from seatrials.parse.shell import (
     shebang,
     walk,
 )
+from seatrials.rules.grading import grading
 from seatrials.rules.image import names_said
 from seatrials.rules.kept import ByListing
 from seatrials.rules.model import Hit, TaskRule
 from seatrials.rules.structure import DOCKERFILE
+from seatrials.rules.trust import asked_hosts
 from seatrials.rules.verifier_facts import WRITES_REWARD, ScriptFacts, script_facts
 from seatrials.task.files import TaskFile
 from seatrials.task.package import TaskPackage
@@ -406,8 +408,9 @@ _URL: Final = re.compile(r"(?:https?|ftp)://(?!localhost|127\.|0\.0\.0\.0|\[::1|
 def downloads(task: TaskPackage) -> Iterator[Hit]:
     """The verifier needs no network where the task has none.
 
-    Why: with the network off, `apt-get`, `pip install`, `uvx` or `curl` fail
-    when the verifier runs, and everyone gets a reward of 0 or none.
+    Why: with the network off, `apt-get`, `pip install`, `uvx` or `curl`, and
+    what a test fetches from another host, fail when the verifier runs, and
+    everyone gets a reward of 0 or none.
 
     Fix: install what the verifier needs in the Dockerfile.
     """
@@ -417,6 +420,9 @@ def downloads(task: TaskPackage) -> Iterator[Hit]:
         for line, what in _downloads(file.head()):
             message = f"`{what}` needs the network, which is off (`{folder}/` runs in the sandbox)"
             yield Hit(path=file.path, line=line, message=message)
+    for path, host, line in asked_hosts(grading(task)):
+        message = f"asks `{host}` over the network, which is off"
+        yield Hit(path=path, line=line, message=message)
 
 
 def _verifier_network(task: TaskPackage) -> str:

@@ -362,10 +362,16 @@ def other_hosts(task: TaskPackage) -> Iterator[Hit]:
 
     Fix: keep a copy of what it answers below `verifier/`, or start the service in the sandbox.
     """
-    for path, found in grading(task).python:
+    for path, host, line in asked_hosts(grading(task)):
+        yield Hit(path=path, line=line, message=f"asks `{host}`, another host")
+
+
+def asked_hosts(facts: Grading) -> Iterator[tuple[str, str, int]]:
+    """Yield each file of the verifier's Python that asks another host, the first such host and the line."""
+    for path, found in facts.python:
         for host, line in hosts(found):
             if not _LOCAL.fullmatch(host):
-                yield Hit(path=path, line=line, message=f"asks `{host}`, another host")
+                yield path, host, line
                 break
 
 
@@ -376,5 +382,5 @@ RULES: Final = (
         "BYD110", "review", changeable_reference, requires=("STR105", "LEK102", "LEK108"), profiles=("arena",)
     ),
     TaskRule("BYD111", "review", wall_clock, profiles=("arena",)),
-    TaskRule("BYD112", "review", other_hosts, profiles=("arena",)),
+    TaskRule("BYD112", "review", other_hosts, requires=("VER108",), profiles=("arena",)),
 )
