@@ -5,7 +5,7 @@ entered, `set -e` ends the script where the shell would. What a command does
 is for the caller to say.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Final, Literal
@@ -97,7 +97,7 @@ def endings(script: Script, meaning: Meaning) -> tuple[Ending, ...]:
         return ()
     line = max((node.line for node in script.body), default=1)
     run.found.extend(Ending(line=line, kind="end", state=state) for state in out.both)
-    kept = [ending for ending in run.found if not run.trapped or ending.state.written]
+    kept = [ending for ending in run.found if ending.state.written or not run.is_trapped(ending)]
     return tuple(sorted(dict.fromkeys(kept), key=lambda ending: (ending.line, ending.kind)))
 
 
@@ -111,11 +111,17 @@ class _Run:
         self.steps = 0
         self.calls = 0
         self.watched = False
-        self.trapped = any(self._traps(command) for command in script.commands())
+        commands = tuple(script.commands())
+        self.on_exit = any(self._traps(command, {"EXIT", "0"}) for command in commands)
+        self.on_error = any(self._traps(command, {"ERR"}) for command in commands)
 
-    def _traps(self, command: Command) -> bool:
-        """Say whether a command sets a trap that writes the result when the script ends."""
-        if command.name != "trap" or not any(word.raw in {"EXIT", "0"} for word in command.words[1:]):
+    def is_trapped(self, ending: Ending) -> bool:
+        """Say whether a trap writes the result at an ending; one of `ERR` does where a failure is the end."""
+        return self.on_exit or (self.on_error and ending.kind == "errexit")
+
+    def _traps(self, command: Command, when: Set[str]) -> bool:
+        """Say whether a command sets a trap that writes the result at one of these events."""
+        if command.name != "trap" or not any(word.raw in when for word in command.words[1:]):
             return False
         what = command.words[1].resolve({}) if len(command.words) > 1 else ""
         body = self.functions.get(what.split(" ", 1)[0].strip(";"))
