@@ -28,6 +28,7 @@ def test_settings_stand_in_for_options(collection: Path, tmp_path: Path) -> None
     assert "# Given" in card
     assert "- `a GPU`" in card
     assert "A note of the set." in card
+    assert 'load_dataset("ada/sums"' in card
     assert (out / "sums" / "envs").is_dir()
 
 

@@ -56,3 +56,18 @@ def test_what_cannot_be_run_is_told(tmp_path: Path, write: Write) -> None:
     assert any("accelerator" in why for why in found.open)
     for text in ("[", "services: 3\n", "services: [1]\n", "services: {a: }\n"):
         told(tmp_path, write, "", **{"docker-compose_yaml": text})
+
+
+def test_compose_file_that_will_be_refused_is_told(tmp_path: Path, write: Write) -> None:
+    """What a replay would not start is told before it is asked about; a file without end is not followed."""
+    bomb = "x-0: &a0 {k: v}\n" + "".join(
+        f"x-{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 9)}]}}\n" for n in range(1, 12)
+    )
+    for text, words in (
+        ("services: {main: {build: ., privileged: true}}", "`privileged: true`"),
+        ("services: {main: {build: ., env_file: /home/me/.env}}", "`/home/me/.env`, out of its folder"),
+        (bomb + "services: {main: {build: .}}", "fewer aliases"),
+    ):
+        found = told(tmp_path, write, "", Dockerfile="FROM alpine:3\n", **{"docker-compose_yaml": text})
+        assert len(found.open) == 1
+        assert words in found.open[0]

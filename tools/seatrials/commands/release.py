@@ -220,6 +220,7 @@ def _request(args: argparse.Namespace) -> "Request":
         note=args.card_note,
         requires=args.requires,
         setup=args.setup,
+        repo=args.repo,
     )
 
 

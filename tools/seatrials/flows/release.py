@@ -39,7 +39,8 @@ class Request:
 
     `runs` says which trials go into the replays' table: those that the verdict
     rests on, or all that were recorded of the tasks; None leaves replays out.
-    `note` is the file of the card's own section.
+    `note` is the file of the card's own section, `repo` the data set's address
+    for the card, where it is known.
     """
 
     source: str | None = None
@@ -51,6 +52,7 @@ class Request:
     note: Path | None = None
     requires: Sequence[str] = ()
     setup: Sequence[str] = ()
+    repo: str | None = None
 
 
 def stage_at(
@@ -135,6 +137,7 @@ def planned(request: Request, tell: Tell = silent) -> Plan:
             note=_note(request.note),
             requires=tuple(request.requires),
             setup=tuple(request.setup),
+            **({"repo": request.repo} if request.repo is not None else {}),
         ),
         layout=request.layout,
         findings={task.name: [finding.code for finding in task.findings] for task in report.tasks},

@@ -164,16 +164,16 @@ def reaches_host(config: Mapping[str, Any]) -> tuple[str, ...]:
     found: list[str] = []
     for name, service in _services(config).items():
         found += [
-            f"service `{name}` sets `{key}: {str(service[key]).lower()}`"
+            f"service `{name}` sets `{key}: {str(value).lower()}`"
             for key, bad in _HOST_KEYS.items()
-            if service.get(key) in bad
+            if isinstance(value := service.get(key), (str, bool)) and value in bad
         ]
         found += [f"service `{name}` sets `{key}`" for key in _HOST_THINGS if service.get(key)]
         found += [f"service `{name}` sets `{key}: {value}`" for key, value in _shared(service)]
         build = service.get("build")
         if isinstance(build, dict):
             found += [f"service `{name}` sets `build.{key}`" for key in _HOST_BUILD if build.get(key)]
-            if (build.get("network") or "") not in _OWN_NETWORKS:
+            if str(build.get("network") or "") not in _OWN_NETWORKS:
                 found.append(f"service `{name}` sets `build.network: {build['network']}`")
         found += [
             f"service `{name}` mounts `{mount.get('source')}` of this machine"
@@ -206,7 +206,7 @@ def _shared(service: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield "security_opt", option
     logging = service.get("logging")
     driver = logging.get("driver") if isinstance(logging, dict) else None
-    if driver and driver not in _OWN_LOGS:
+    if driver and str(driver) not in _OWN_LOGS:
         yield "logging.driver", str(driver)
     for hooks in ("post_start", "pre_stop"):
         given = service.get(hooks)

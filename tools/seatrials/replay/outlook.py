@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import yaml
 
+from seatrials.replay.compose import Refused, reaches_host, reads_outside
 from seatrials.replay.images import base_images, dockerfile_of
 from seatrials.replay.reading import COMPOSE_FILE
 from seatrials.replay.spec import TrialSpec, variable_in
@@ -42,7 +43,7 @@ class Outlook:
 
 def outlook(spec: TrialSpec) -> Outlook:
     """Return what a replay of a task would build and run."""
-    compose = _compose(spec) if spec.compose else {}
+    compose, refused = _looked_at(spec)
     agent, verifier = spec.agent_network or spec.network, spec.verifier_network or spec.network
     phases = [("agent", agent), ("verifier", verifier)]
     return Outlook(
@@ -58,8 +59,26 @@ def outlook(spec: TrialSpec) -> Outlook:
         networks=tuple(phase for phase, network in phases if network == "public"),
         variables=tuple(sorted(set(_variables(spec)))),
         oracle=spec.has_oracle,
-        open=(*spec.faults, *spec.blockers),
+        open=(*spec.faults, *spec.blockers, *refused),
     )
+
+
+def _looked_at(spec: TrialSpec) -> tuple[dict[str, dict[str, Any]], tuple[str, ...]]:
+    """Return the services of a compose file, and why a replay would refuse it.
+
+    That is told as far as the file shows it before compose has read it.
+    """
+    if not spec.compose:
+        return {}, ()
+    try:
+        outside = reads_outside(spec.context)
+    except Refused as refused:
+        return {}, (str(refused),)
+    services = _compose(spec)
+    said = [f"reads `{path}`, out of its folder" for path in outside] + [
+        *reaches_host({"services": services})
+    ]
+    return services, tuple(f"`environment/{COMPOSE_FILE}`: {what}" for what in said)
 
 
 def _images(spec: TrialSpec, compose: dict[str, dict[str, Any]]) -> Iterator[str]:
