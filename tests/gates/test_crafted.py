@@ -26,6 +26,27 @@ CRAFTED = {
     "printf of a long form": {
         "environment/Dockerfile": f"{HEAD}RUN printf '{'y' * 9000}%s' {'z ' * 9000} > /opt/answer.txt\n"
     },
+    "texts that double": {
+        "verifier/test_outputs.py": "a0 = '/app/x'\n"
+        + "".join(f"a{n + 1} = a{n} + a{n}\n" for n in range(60))
+        + "open(a60)\n",
+        "environment/Dockerfile": f"{HEAD}COPY gen.py /\nRUN python3 /gen.py\n",
+        "environment/gen.py": "a0 = '/app/x'\n"
+        + "".join(f"a{n + 1} = a{n} + a{n}\n" for n in range(60))
+        + "open('/x', 'w').write(a60)\n",
+    },
+    "a long text, again and again": {
+        "environment/Dockerfile": f"{HEAD}COPY gen.py /\nRUN python3 /gen.py\n",
+        "environment/gen.py": f"a = '{'x' * 300_000}'\nf = open('/x', 'w')\n"
+        "f.write(''.join([" + "a, " * 9000 + "]))\n" + "f.write(a)\n" * 9000,
+    },
+    "variables of the shell that double": {
+        "environment/Dockerfile": HEAD
+        + "".join(f"ENV V{n + 1}=$V{n}$V{n}x\n" for n in range(60))
+        + "RUN "
+        + " && ".join(f"A{n + 1}=$A{n}${{A{n}}}x" for n in range(200))
+        + " && echo $A200$V60 > /x\n",
+    },
     "names that call each other": {"verifier/test_outputs.py": "a = b\nb = a\nopen(a)\nassert a\n"},
     "functions that call each other": {
         "verifier/test_outputs.py": "def a():\n    return b()\n\n\ndef b():\n    return a()['x']\n\n"
@@ -80,3 +101,21 @@ def test_what_is_written_is_kept_up_to_a_size() -> None:
     source = f"FROM debian\nRUN echo {'x' * 900} > /x\n{BINARY}\n".encode()
     files = image_of(parse_dockerfile(source), Context(files={}), ()).files
     assert files["/x"].content is None or len(files["/x"].content) <= MAX_CONTENT
+
+
+def test_a_text_that_doubles_is_followed_to_the_length_of_a_path() -> None:
+    """Twenty names, each twice the one before, give no path of six million characters."""
+    source = (
+        "a0 = '/app/x'\n" + "".join(f"a{n + 1} = a{n} + a{n}\n" for n in range(20)) + "open(a20)\nopen(a2)\n"
+    )
+    assert {len(use.path) for use in python_facts(source.encode()).paths} <= set(range(4096))
+    assert "/app/x/app/x/app/x/app/x" in {use.path for use in python_facts(source.encode()).paths}
+
+
+def test_what_a_program_writes_again_and_again_is_kept_once_or_twice() -> None:
+    """Nine thousand times 300,000 characters are more than is kept of one program."""
+    source = f"a = '{'x' * 300_000}'\nf = open('/x', 'w')\n" + "f.write(a)\n" * 9000
+    kept = sum(len(written.text) for written in python_facts(source.encode()).written)
+    assert 300_000 <= kept <= 2 * MAX_SOURCE
+    joined = f"a = '{'x' * 300_000}'\nopen('/x', 'w').write(''.join([{'a, ' * 9000}]))\n"
+    assert [len(written.text) for written in python_facts(joined.encode()).written] == [300_000]

@@ -19,6 +19,9 @@ from seatrials.parse.python_tree import DEPTH, Function, Scope, Tree, Value, cal
 MAX_SOURCE: Final = 512 * 1024
 """Bytes that are parsed; of a larger file nothing is said."""
 
+_MOST_WRITTEN: Final = 2 * MAX_SOURCE
+"""Characters of all that a file is seen to write."""
+
 How = Literal["reads", "asks", "writes", "names"]
 """What is done with a path: it is read, asked for (is it there?), written, or only named."""
 
@@ -317,6 +320,7 @@ class _Module(Tree):
         return False
 
     def written(self) -> Iterator[Written]:
+        room = _MOST_WRITTEN
         for node, _, scope in self.nodes:
             match node:
                 case ast.Call(
@@ -331,6 +335,9 @@ class _Module(Tree):
                     continue
             path = self.origin(target, scope)
             if path and text:
+                room -= len(text)
+                if room < 0:
+                    return
                 yield Written(path=path, text=text)
 
     def said(self, node: ast.expr, scope: Scope, depth: int = 0) -> str | None:
@@ -357,8 +364,7 @@ class _Module(Tree):
                 func=ast.Attribute(value=ast.Constant(value=str(sign)), attr="join"),
                 args=[ast.List(elts=parts) | ast.Tuple(elts=parts)],
             ):
-                texts = [self.said(part, scope, deeper) for part in parts]
-                return sign.join(text for text in texts if text is not None)[:MAX_SOURCE]
+                return self._joined(sign, parts, scope, deeper)
             case ast.Call(func=ast.Attribute(value=value, attr="decode" | "encode" | "lstrip" | "strip")):
                 return self.said(value, scope, deeper)
             case ast.Call(args=[what, *_]) if called(node) in {
@@ -375,6 +381,18 @@ class _Module(Tree):
                 return ast.unparse(literal) if literal is not None else None
             case _:
                 return self.text(node, scope)
+
+    def _joined(self, sign: str, parts: list[ast.expr], scope: Scope, depth: int) -> str:
+        texts: list[str] = []
+        room = MAX_SOURCE
+        for part in parts:
+            text = self.said(part, scope, depth)
+            room -= len(text or "") + len(sign)
+            if room < 0:
+                break
+            if text is not None:
+                texts.append(text)
+        return sign.join(texts)
 
     def _literal(self, node: ast.expr, scope: Scope) -> ast.expr | None:
         if isinstance(node, ast.Name):

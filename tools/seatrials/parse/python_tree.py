@@ -22,6 +22,9 @@ MAX_STEPS: Final = 200_000
 """Expressions that are followed for the constants in them; lists of lists of names grow without end."""
 
 DEPTH: Final = 12
+_LONGEST: Final = 4096
+"""Characters of a text that is followed: the longest path, and more."""
+
 _HIGHEST: Final = 300
 _MOST_VALUES: Final = 500
 
@@ -169,13 +172,15 @@ class Tree:
             if depth > DEPTH:
                 return None
             self.texts[key] = None
-            self.texts[key] = self._text(node, scope, depth + 1)
+            found = self._text(node, scope, depth + 1)
+            # `b = a + a; c = b + b; ...` doubles with each line.
+            self.texts[key] = found if found is not None and len(found) < _LONGEST else None
         return self.texts[key]
 
     def _text(self, node: ast.AST, scope: Scope, depth: int) -> str | None:  # noqa: PLR0912 - one case each
         match node:
             case ast.Constant(value=str(value)):
-                return value if len(value) < 4096 else None  # noqa: PLR2004 - the longest path
+                return value
             case ast.Name(id="__file__"):
                 return self.file
             case ast.Name(id=name):
