@@ -17,6 +17,7 @@ import yaml
 from hub import Hub
 
 from seatrials.cli import main
+from seatrials.errors import RefusedError
 from seatrials.release.card import CardOptions, render_card
 from seatrials.release.layout import Layout
 from seatrials.release.licenses import header_of
@@ -320,3 +321,26 @@ def test_card_lists_what_is_there(collection: Path, tmp_path: Path) -> None:
     for path in re.findall(r"^\| `([^`]+)`", inside, re.MULTILINE):
         assert (out / path.replace("NAME", "sum-column")).exists()
     assert pq.read_table(out / "data" / "tasks.parquet").num_rows == 1
+
+
+@pytest.mark.parametrize(
+    "existing", ["date: 2020-99-99", "a: " + "[" * 3000, "a: !foo 1", "- a list", "? [a]\n: 4"]
+)
+def test_header_that_can_not_be_read_is_a_refusal(row: TaskRow, existing: str) -> None:
+    """A card whose header can't be kept is for a person to mend, whatever is wrong with it."""
+    with pytest.raises(RefusedError, match="mend it"):
+        card_of([row], existing=f"---\n{existing}\n---\nx")
+
+
+def test_header_of_any_shape_is_kept(row: TaskRow) -> None:
+    """Values that no card should have stay as they are; a single tag becomes the first of the list."""
+    found = header(
+        card_of(
+            [row],
+            existing="---\ntags: mine\ntask_categories: [{a: 1}, other]\nseatrials: [1]\n"
+            "configs: [1, {config_name: [a]}, {config_name: {b: 1}}]\n---\nx",
+        )
+    )
+    assert found["tags"][:2] == ["mine", "rl-environment"]
+    assert found["task_categories"] == [{"a": 1}, "other"]
+    assert found["configs"][:3] == [1, {"config_name": ["a"]}, {"config_name": {"b": 1}}]

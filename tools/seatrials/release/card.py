@@ -86,7 +86,8 @@ def _split(card: str) -> tuple[dict[str, Any], str]:
         return {}, card
     try:
         header = yaml.safe_load(match.group(1) or "")
-    except yaml.YAMLError as error:
+    # The constructor raises the others on values such as `2024-13-45`, or ones that nest without end.
+    except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
         raise RefusedError("the header of the card that is there can't be read as YAML; mend it") from error
     if header is not None and not isinstance(header, dict):
         raise RefusedError("the header of the card that is there is no table of keys; mend it")
@@ -101,18 +102,17 @@ def _merged(before: dict[str, Any], ours: dict[str, Any]) -> dict[str, Any]:
             if key not in before:
                 header.pop(key, None)
     for key in ("tags", "task_categories"):
-        theirs = before.get(key)
+        theirs = [before[key]] if isinstance(before.get(key), str) else before.get(key)
         if isinstance(theirs, list):
-            header[key] = list(dict.fromkeys((*theirs, *ours[key])))
+            header[key] = [*theirs, *(one for one in ours[key] if one not in theirs)]
     theirs = before.get("configs")
     shared = False
     if isinstance(theirs, list):
         # A config of the same table is ours of an earlier release, whatever its split was called.
         own = {config["config_name"] for config in ours["configs"]}
         gone = {name.removesuffix("tasks") + "replays" for name in own if name.endswith("tasks")}
-        kept = [
-            item for item in theirs if not (isinstance(item, dict) and item.get("config_name") in own | gone)
-        ]
+        names = [*own, *gone]  # a name of theirs may be of any type
+        kept = [item for item in theirs if not (isinstance(item, dict) and item.get("config_name") in names)]
         header["configs"] = kept + ours["configs"]
         shared = bool(kept)
     header["size_categories"] = _size(before.get("size_categories"), ours["size_categories"], shared=shared)
