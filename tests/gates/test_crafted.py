@@ -33,11 +33,11 @@ CRAFTED = {
         "environment/Dockerfile": f"{HEAD}COPY gen.py /\nRUN python3 /gen.py\n",
         "environment/gen.py": "a0 = '/app/x'\n"
         + "".join(f"a{n + 1} = a{n} + a{n}\n" for n in range(60))
-        + "open('/x', 'w').write(a60)\n",
+        + "open('/out', 'w').write(a60)\n",
     },
     "a long text, again and again": {
         "environment/Dockerfile": f"{HEAD}COPY gen.py /\nRUN python3 /gen.py\n",
-        "environment/gen.py": f"a = '{'x' * 300_000}'\nf = open('/x', 'w')\n"
+        "environment/gen.py": f"a = '{'x' * 300_000}'\nf = open('/out', 'w')\n"
         "f.write(''.join([" + "a, " * 9000 + "]))\n" + "f.write(a)\n" * 9000,
     },
     "variables of the shell that double": {
@@ -114,8 +114,8 @@ def test_a_text_that_doubles_is_followed_to_the_length_of_a_path() -> None:
 
 def test_what_a_program_writes_again_and_again_is_kept_once_or_twice() -> None:
     """Nine thousand times 300,000 characters are more than is kept of one program."""
-    source = f"a = '{'x' * 300_000}'\nf = open('/x', 'w')\n" + "f.write(a)\n" * 9000
+    source = f"a = '{'x' * 300_000}'\nf = open('/out', 'w')\n" + "f.write(a)\n" * 9000
     kept = sum(len(written.text) for written in python_facts(source.encode()).written)
     assert 300_000 <= kept <= 2 * MAX_SOURCE
-    joined = f"a = '{'x' * 300_000}'\nopen('/x', 'w').write(''.join([{'a, ' * 9000}]))\n"
+    joined = f"a = '{'x' * 300_000}'\nopen('/out', 'w').write(''.join([{'a, ' * 9000}]))\n"
     assert [len(written.text) for written in python_facts(joined.encode()).written] == [300_000]
