@@ -344,3 +344,18 @@ def test_header_of_any_shape_is_kept(row: TaskRow) -> None:
     assert found["tags"][:2] == ["mine", "rl-environment"]
     assert found["task_categories"] == [{"a": 1}, "other"]
     assert found["configs"][:3] == [1, {"config_name": ["a"]}, {"config_name": {"b": 1}}]
+
+
+def test_link_to_a_folder_with_any_name_holds(row: TaskRow) -> None:
+    """Spaces and brackets in a folder's name don't end the link in the table."""
+    assert "](envs/a%20%28b%29%20%5Bc%5D) |" in card_of([replace(row, folder="a (b) [c]")])
+
+
+def test_note_with_our_marks_is_refused(
+    collection: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A note that would end its own section can't be replaced by the next release."""
+    (tmp_path / "note.md").write_text("a\n<!-- seatrials-note: end -->\nb")
+    words = ["release", str(collection), "--out", str(tmp_path / "out")]
+    assert main([*words, "--card-note", str(tmp_path / "note.md")]) == 2
+    assert "note.md` must not have" in capsys.readouterr().err

@@ -13,7 +13,7 @@ from seatrials.flows.check import Request as CheckRequest
 from seatrials.flows.check import check
 from seatrials.hub_client import connect
 from seatrials.judge.run import CheckReport
-from seatrials.release.card import CardOptions
+from seatrials.release.card import MARK, CardOptions
 from seatrials.release.hub import Published, Target, publish
 from seatrials.release.layout import Layout
 from seatrials.release.replays import NOT_REPLAYED, Replayed, ReplayRow
@@ -170,9 +170,12 @@ def _note(path: Path | None) -> str | None:
     try:
         if path.stat().st_size > _MAX_NOTE:
             raise UsageError(f"`{path}` must be at most {_MAX_NOTE} bytes of Markdown")
-        return path.read_text(encoding="utf-8")
+        note = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"`{path}` can't be read as text: {type(error).__name__}") from error
+    if MARK in note:
+        raise UsageError(f"`{path}` must not have `{MARK}` in it: that marks the card's own sections")
+    return note
 
 
 def replayed(tasks: Sequence[TaskPackage], collection: Collection, runs: Runs) -> dict[str, Replayed]:

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
+from urllib.parse import quote
 
 import yaml
 
@@ -23,6 +24,9 @@ from seatrials.release.rows import LEVELS, TaskRow
 
 TAGS: Final = ("rl-environment", "agent", "benchflow", "harbor", "openenv")
 """Tags under which the Hub lists RL environments (see the cards of the Harbor data sets there)."""
+
+MARK: Final = "<!-- seatrials"
+"""What each mark around a section of ours begins with."""
 
 _SIZES: Final = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"))
 _LARGEST: Final = "100K<n<1M"
@@ -256,7 +260,7 @@ def _levels(rows: Sequence[TaskRow]) -> list[str]:
 def _table_row(layout: Layout, row: TaskRow, replay: str) -> str:
     cells = (row.title, row.category, row.difficulty_tier, row.network, row.license, replay)
     first, *others = (_cell(cell) for cell in cells)
-    return f"| [{first}]({layout.tasks}/{row.folder}) | {' | '.join(others)} |"
+    return f"| [{first}]({layout.tasks}/{quote(row.folder)}) | {' | '.join(others)} |"
 
 
 def _number(number: int, noun: str) -> str:
