@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 import yaml
 
-from seatrials.errors import RefusedError
+from seatrials.errors import RefusedError, UsageError
 from seatrials.release.layout import Layout
 from seatrials.release.licenses import header_of
 from seatrials.release.needs import with_needs
@@ -30,6 +30,7 @@ MARK: Final = "<!-- seatrials"
 
 _SIZES: Final = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"))
 _LARGEST: Final = "100K<n<1M"
+_SPLIT: Final = re.compile(r"\w+(?:\.\w+)*")
 _AUTHORS: Final = 20
 _HERE: Final = "set"
 _LISTED: Final = 200
@@ -54,6 +55,11 @@ class CardOptions:
     requires: tuple[str, ...] = ()
     setup: tuple[str, ...] = ()
     existing: str = ""
+
+    def __post_init__(self) -> None:
+        """Raise UsageError for a split that `datasets` does not take."""
+        if not _SPLIT.fullmatch(self.split):
+            raise UsageError(f"the split `{self.split}` must be letters, digits and `_`, as `train`")
 
 
 def render_card(

@@ -24,6 +24,7 @@ MAX_TRIES: Final = 5
 """How often a branch may move between the reading of its card and the commit."""
 
 _COLLECTION: Final = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[\w.-]{1,200}")
+_TAG: Final = re.compile(r"[A-Za-z0-9](?:[\w./+-]{0,198}[\w+-])?", re.ASCII)
 _CHUNK: Final = 1024 * 1024
 
 Stager = Callable[[str], AbstractContextManager[Staged]]
@@ -47,6 +48,8 @@ class Target:
         """Raise UsageError for what names no repository."""
         if not is_repo(self.repo):
             raise UsageError(f"`{self.repo}` must have the form OWNER/NAME")
+        if self.tag is not None and (not _TAG.fullmatch(self.tag) or ".." in self.tag):
+            raise UsageError(f"`{self.tag}` must be a tag's name, as v0.1.0")
         if self.collection is not None and not _COLLECTION.fullmatch(self.collection):
             raise UsageError(
                 f"`{self.collection}` must be a collection's slug, OWNER/TITLE-ID, as in its address"
