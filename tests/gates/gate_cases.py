@@ -1,6 +1,7 @@
 """Tasks for the gates: each case changes files of one good task; None in place of a text removes one."""
 
 import base64
+import shlex
 import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -116,6 +117,15 @@ def reading(name: str) -> str:
 OTHER: Final = '{"alpha": 1, "beta": 2}\n'
 INNER: Final = CHECKS.replace("48.625", "12.5")
 
+DOLLARS: Final = r"""#!/bin/bash
+total=$(awk -F, 'NR > 1 { s += $2 } END { printf "%.3f\n", s }' /app/data.csv)
+count=$(awk 'END { print NR - 1 }' /app/data.csv)
+printf '{"mean": %s, "spread": %s}\n' "$total" "$count" > /app/out.json
+test -s /app/out.json
+"""
+
+ESCAPED: Final = DOLLARS.replace("\\", r"\\").replace("$", r"\$")
+
 STAGE: Final = "FROM debian AS build\nCOPY s /w/s\n"
 
 LEAKED: Final = (
@@ -147,6 +157,27 @@ LEAKED: Final = (
     Case(
         code="LEK101", name="solution in base64 within another text", found=True,
         files=env(docker("COPY a.json /opt/"), "a.json", f'{{"blob": "{b64(SOLVE)}"}}\n'),
+    ),
+    Case(
+        code="LEK101", name="solution by a heredoc with escapes", found=True,
+        files={
+            **docker("COPY <<EOF /app/notes", ESCAPED.rstrip(), "EOF"),
+            "oracle/solve.sh": DOLLARS,
+        },
+    ),
+    Case(
+        code="LEK101", name="solution by a heredoc with escapes, of the shell", found=True,
+        files={
+            **docker("RUN cat <<EOF > /app/notes", ESCAPED.rstrip(), "EOF"),
+            "oracle/solve.sh": DOLLARS,
+        },
+    ),
+    Case(
+        code="LEK101", name="solution by printf, line by line", found=True,
+        files={
+            **docker("RUN printf '%s\\n' " + " ".join(map(shlex.quote, DOLLARS.splitlines())) + " > /opt/x"),
+            "oracle/solve.sh": DOLLARS,
+        },
     ),
     Case(
         code="LEK101", name="another text in base64", found=False,

@@ -134,6 +134,10 @@ def _below_root(path: str) -> str:
     return f"{clean}/" if path.endswith(("/", ".")) and clean != "/" else clean
 
 
+_ESCAPED: Final = re.compile(r"\\([\\$])")
+"""What a backslash keeps in a here-document whose variables are replaced."""
+
+
 def _documents(found: Instruction, destination: str | None, stage: _Stage) -> None:
     """Put the heredocs of a `COPY` in."""
     if destination is None:
@@ -141,7 +145,8 @@ def _documents(found: Instruction, destination: str | None, stage: _Stage) -> No
     folder = destination.endswith("/") or len(found.heredocs) > 1
     for document in found.heredocs:
         path = posixpath.join(destination, document.name) if folder else destination
-        content = document.text.encode("utf-8", "replace")
+        text = _ESCAPED.sub(r"\1", document.text) if document.expand else document.text
+        content = text.encode("utf-8", "replace")
         clean = posixpath.normpath(path)
         stage.files[clean] = ImageFile(path=clean, line=found.line, origin="written", content=content)
 
@@ -302,7 +307,9 @@ class _Run:
             words = words[1:]
         for redirect in command.redirects:
             if redirect.operator in {"<<", "<<-"}:
-                stdin = redirect.text.encode("utf-8", "replace")
+                plain = any(sign in redirect.target.raw for sign in "'\"\\")
+                text = redirect.text if plain else _ESCAPED.sub(r"\1", redirect.text)
+                stdin = text.encode("utf-8", "replace")
             elif redirect.operator == "<<<":
                 stdin = redirect.target.resolve(self.variables).encode("utf-8", "replace") + b"\n"
             elif redirect.operator == "<":
@@ -565,15 +572,15 @@ def _printf(args: list[str]) -> bytes:
     args = args[1:] if args[:1] == ["--"] else args
     if not args:
         return b""
-    form, rest = args[0], args[1:]
+    form, rest = _unescaped(args[0]).decode("utf-8", "replace"), args[1:]
     spots = len(re.findall(r"%[sdifgq]", form))
     if not rest or not spots:
-        return _unescaped(form)
+        return form.encode("utf-8", "replace")
     out: list[str] = []
     for start in range(0, min(len(rest), MAX_CONTENT // len(form)), spots):
         group = iter(rest[start : start + spots])
         out.append(re.sub(r"%[sdifgq]", lambda _: next(group, ""), form))  # noqa: B023 - used at once
-    return _unescaped("".join(out))
+    return "".join(out).encode("utf-8", "replace")
 
 
 def _unescaped(text: str) -> bytes:
