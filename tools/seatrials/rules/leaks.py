@@ -167,17 +167,33 @@ def is_used(name: str, scripts: bytes, python: bytes) -> bool:
     return bool(re.search(imported + rb"|[\"'](?:/tests/|/verifier/)" + said, python, re.MULTILINE))
 
 
-_BASE64: Final = re.compile(rb"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{60,}+={0,2}(?![A-Za-z0-9+/=])")
+_LEAST_RUN: Final = 60
+_BASE64: Final = re.compile(rb"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{%d,}+={0,2}(?![A-Za-z0-9+/=])" % _LEAST_RUN)
+_RUN: Final = b"A" * _LEAST_RUN
+_AS_RUN: Final = bytes(
+    ord("A") if chr(byte).isascii() and (chr(byte).isalnum() or byte in b"+/") else ord(" ")
+    for byte in range(256)
+)
+"""Base64's letters as one: a file without a run of them, as most are, need not be searched."""
+
+_ALL_BASE64: Final = re.compile(rb"[A-Za-z0-9+/]+={0,2}")
 _LEAST_BASE64: Final = 16
 _MOST_BASE64: Final = 20
 
 
 def out_of_base64(content: bytes) -> Iterator[bytes]:
     """Yield what a file holds in base64: the whole of it, in lines or not, or long runs in another text."""
-    whole = b"".join(content.split())
-    parts = [whole] if re.fullmatch(rb"[A-Za-z0-9+/]+={0,2}", whole) else []
-    if not parts:
+    first = content.split(None, 1)
+    if (
+        first
+        and _ALL_BASE64.fullmatch(first[0])
+        and _ALL_BASE64.fullmatch(whole := b"".join(content.split()))
+    ):
+        parts = [whole]
+    elif _RUN in content.translate(_AS_RUN):
         parts = [match[0] for match in islice(_BASE64.finditer(content), _MOST_BASE64)]
+    else:
+        return
     for part in parts:
         if len(part) >= _LEAST_BASE64 and len(part) % 4 == 0:
             with suppress(ValueError):
