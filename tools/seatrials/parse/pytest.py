@@ -83,7 +83,7 @@ _PASSES: Final = re.compile(
 )
 """What a handler that only passes looks like: where it is not, nothing need be parsed to know."""
 
-_SUPPRESSES: Final = re.compile(rb"\bsuppress\([^)\n]{0,200}(?:Exception|AssertionError)\b")
+_SUPPRESSES: Final = re.compile(rb"suppress\([^)\n]{0,200}(?:Exception|AssertionError)\b")
 _COMPARES: Final = re.compile(
     rb"^[ \t]*assert (?![^\n]*(?:exists|is_file|is_dir|isfile|isdir|size|True|False))"
     rb"(?:(?!, f?[\"'])[^\n#]){1,200}?(?:==| in )",

@@ -297,8 +297,13 @@ def prompt_of(task: TaskPackage) -> str:
 
 def compose_of(task: TaskPackage) -> Mapping[str, object]:
     """Return the services of the task's compose file, by name."""
+    return _compose_of(ByListing(task))
+
+
+@lru_cache(maxsize=1)
+def _compose_of(of: ByListing) -> Mapping[str, object]:
     for path in _COMPOSE:
-        file = task.resolve(path)
+        file = of.task.resolve(path)
         if file is not None and file.size < MAX_FILE:
             try:
                 found = yaml.safe_load(file.read())
@@ -359,7 +364,8 @@ def _python(task: TaskPackage) -> Iterator[tuple[str, PythonFacts]]:
     for below, file in verifier_files(task):
         if below.endswith(".py") and left:
             left -= 1
-            yield file.path, python_facts(file.read() if file.size <= MAX_FILE else b"", below)
+            # Kept with the task's facts: to look it up by its content would take longer than it saves.
+            yield file.path, PythonFacts(file.read() if file.size <= MAX_FILE else b"", below)
         elif below.endswith(".sh") and file.size <= MAX_FILE:
             for code in _inline(file.read()):
                 yield file.path, python_facts(code.encode("utf-8", "replace"), below)
