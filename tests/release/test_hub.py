@@ -275,7 +275,7 @@ def test_tasks_without_a_good_replay_stop_the_upload(
         ["--repo", REPO, "--force"],
         ["--repo", REPO, "--collection", "seas"],
         ["--repo", REPO, "--tag", "a..b"],
-        ["--repo", REPO, "--tag", "-v1"],
+        ["--repo", REPO, "--tag=-v1"],
         ["--repo", REPO, "--split", "a/b"],
         ["--out", "o", "--tag", "v1"],
         ["--out", "o", "--dry-run"],
