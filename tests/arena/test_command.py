@@ -282,7 +282,7 @@ def test_validate_makes_the_request_and_keeps_the_answer(
     assert call("validate", *COLLECTION) == 0
     assert kept(at_work, "environment.json")["challenge_id"] == CHALLENGE
     assert kept(at_work, "validation.json")["revision"] == hub.repos[REPO].head
-    assert call.out.startswith(f"valid: 1 of 1 tasks eligible at {hub.repos[REPO].head[:12]}\n")
+    assert call.out.startswith(f"valid: 1 of 1 task eligible at {hub.repos[REPO].head[:12]}\n")
     assert call("validate") == 0
     assert call("validate", "--title", "Another") == 2
     assert "`title`" in call.line
@@ -297,7 +297,7 @@ def test_collection_without_an_eligible_task_is_code_1(call: Call, hub: Hub) -> 
     files["envs/sum-column/environment/Dockerfile"] += b"COPY solve.sh /\n"
     hub.repos[REPO].add(files)
     assert call("validate", *COLLECTION) == 1
-    assert "valid: 0 of 1 tasks eligible" in call.out
+    assert "valid: 0 of 1 task eligible" in call.out
     assert "reject  S-ANSWER-COPY  sum-column/environment/Dockerfile" in call.out
 
 
