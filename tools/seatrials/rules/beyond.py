@@ -65,7 +65,7 @@ def _examples(prompt: str) -> Iterator[str]:
         end = match.end()
         if _ASKS.search(before) and not _GIVES.search(before.rpartition("\n\n")[2] or before):
             yield match[1]
-    for match in _INLINE.finditer(prompt):
+    for match in _INLINE.finditer(prompt) if "`{" in prompt else ():
         before = prompt[max(0, match.start() - _BEFORE) : match.start()]
         if (
             _EXAMPLE.search(before)

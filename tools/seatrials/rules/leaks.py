@@ -154,14 +154,21 @@ _RUNS_FOLDER: Final = re.compile(
 )
 
 
-def is_used(name: str, scripts: bytes, python: bytes) -> bool:
-    """Say whether the verifier runs a test file: some hold a copy of the agent's own tests that none does."""
+@lru_cache(maxsize=64)
+def _is_run(name: str, scripts: bytes) -> bool:
+    """Say whether scripts, which many tasks share, name a file; or run all tests of the folder."""
     if name == "test.sh" or _RUNS_FOLDER.search(scripts):
         return True
     said = re.escape(name.encode())
     in_folder = rb"(?<![\w.-])(?:/tests|/verifier|\$\{?\w+\}?|\.)/" + said
-    if re.search(in_folder + rb"|(?<![\w./-])" + said, scripts):
+    return re.search(in_folder + rb"|(?<![\w./-])" + said, scripts) is not None
+
+
+def is_used(name: str, scripts: bytes, python: bytes) -> bool:
+    """Say whether the verifier runs a test file: some hold a copy of the agent's own tests that none does."""
+    if _is_run(name, scripts):
         return True
+    said = re.escape(name.encode())
     module = re.escape(name.rpartition(".")[0].encode())
     imported = rb"^\s*(?:import|from)\s+\.?" + module + rb"\b"
     return bool(re.search(imported + rb"|[\"'](?:/tests/|/verifier/)" + said, python, re.MULTILINE))
