@@ -1,6 +1,6 @@
 """The task `cairn-store-repair` outside Docker: its stores, its oracle and what its checks catch."""
 
-import importlib.util
+import functools
 import inspect
 import os
 import select
@@ -9,22 +9,13 @@ import sys
 from pathlib import Path
 
 import pytest
+import task_module
 
 CAIRN_TASK = Path(__file__).resolve().parents[2] / "tasks" / "cairn-store-repair"
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux", reason="the verifier runs on Linux, in its container"
 )
-
-
-def load_cairn(relative, name):
-    """Import a file of the task under a name of its own, without leaving bytecode in the task."""
-    spec = importlib.util.spec_from_file_location(name, CAIRN_TASK / relative)
-    module = importlib.util.module_from_spec(spec)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "dont_write_bytecode", True)
-        sys.modules[name] = module
-        spec.loader.exec_module(module)
-    return module
+load_cairn = functools.partial(task_module.load, CAIRN_TASK)
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,6 @@
 
 import copy
 import functools
-import importlib.util
 import itertools
 import json
 import os
@@ -12,20 +11,10 @@ import types
 from pathlib import Path
 
 import pytest
+import task_module
 
 EAT_TASK = Path(__file__).resolve().parents[2] / "tasks" / "estate-advisory-triage"
-
-
-def load_eat(relative, name):
-    """Import a file of the task under a name of its own."""
-    spec = importlib.util.spec_from_file_location(name, EAT_TASK / relative)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    with pytest.MonkeyPatch.context() as patch:
-        # A `__pycache__` in the task's folder would become part of the task.
-        patch.setattr(sys, "dont_write_bytecode", True)
-        spec.loader.exec_module(module)
-    return module
+load_eat = functools.partial(task_module.load, EAT_TASK)
 
 
 @pytest.fixture(scope="module")

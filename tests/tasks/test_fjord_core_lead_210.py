@@ -2,13 +2,13 @@
 """The task `fjord-core-lead-210` outside Docker: its data, its answer and the mistakes its grader catches."""
 
 import functools
-import importlib.util
 import math
 import re
 import sys
 from pathlib import Path
 
 import pytest
+import task_module
 
 FJORD_TASK = Path(__file__).resolve().parents[2] / "tasks" / "fjord-core-lead-210"
 FJORD_CORE = FJORD_TASK / "environment" / "core"
@@ -16,12 +16,7 @@ FJORD_CORE = FJORD_TASK / "environment" / "core"
 
 def fjord_module(relative, name):
     """A fresh copy of a module of the task, so that one case's changes never reach another."""
-    spec = importlib.util.spec_from_file_location(f"fjord_{name}_under_test", FJORD_TASK / relative)
-    module = importlib.util.module_from_spec(spec)
-    # Dataclasses look their module up by name.
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+    return task_module.load(FJORD_TASK, relative, f"fjord_{name}_under_test")
 
 
 @pytest.fixture(scope="module", autouse=True)

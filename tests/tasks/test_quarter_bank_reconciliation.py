@@ -2,7 +2,6 @@
 
 import copy
 import functools
-import importlib.util
 import json
 import os
 import sys
@@ -10,20 +9,10 @@ import types
 from pathlib import Path
 
 import pytest
+import task_module
 
 QBR_TASK = Path(__file__).resolve().parents[2] / "tasks" / "quarter-bank-reconciliation"
-
-
-def load_qbr(relative, name):
-    """Import a file of the task under a name of its own."""
-    spec = importlib.util.spec_from_file_location(name, QBR_TASK / relative)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    with pytest.MonkeyPatch.context() as patch:
-        # A `__pycache__` in the task's folder would become part of the task.
-        patch.setattr(sys, "dont_write_bytecode", True)
-        spec.loader.exec_module(module)
-    return module
+load_qbr = functools.partial(task_module.load, QBR_TASK)
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 """The task `reactor-campaign-review` outside Docker: its data, its truth and what its checks catch."""
 
 import copy
-import importlib.util
 import inspect
 import json
 import math
@@ -12,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import task_module
 
 TASK = Path(__file__).resolve().parents[2] / "tasks" / "reactor-campaign-review"
 PLANT = TASK / "environment" / "plant"
@@ -19,10 +19,7 @@ PLANT = TASK / "environment" / "plant"
 
 def reactor_module(path):
     """A fresh copy of a module of the task, so that one case's changes never reach another."""
-    spec = importlib.util.spec_from_file_location(f"reactor_{path.stem}_under_test", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return task_module.load(path.parent, path.name, f"reactor_{path.stem}_under_test")
 
 
 @pytest.fixture(scope="module", autouse=True)

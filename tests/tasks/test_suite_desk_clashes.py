@@ -1,7 +1,7 @@
 """The task `suite-desk-clashes` outside Docker: data, service, checks and the mistakes they catch."""
 
 import base64
-import importlib.util
+import functools
 import json
 import os
 import sqlite3
@@ -12,6 +12,7 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
+import task_module
 
 SDC_TASK = Path(__file__).resolve().parents[2] / "tasks" / "suite-desk-clashes"
 DATABASE_CHECKS = [
@@ -25,18 +26,7 @@ DATABASE_CHECKS = [
     "written_once",
     "notices",
 ]
-
-
-def load_sdc(relative, name):
-    """Import a file of the task under a name of its own."""
-    spec = importlib.util.spec_from_file_location(name, SDC_TASK / relative)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    with pytest.MonkeyPatch.context() as patch:
-        # A `__pycache__` in the task's folder would become part of the task.
-        patch.setattr(sys, "dont_write_bytecode", True)
-        spec.loader.exec_module(module)
-    return module
+load_sdc = functools.partial(task_module.load, SDC_TASK)
 
 
 @pytest.fixture(scope="module")
