@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Literal
@@ -107,35 +107,17 @@ def run(
         given, source = stdin, subprocess.PIPE
     elif stdin is not None:
         source = stdin
-    try:
-        # A session of its own, so that the group can be killed as one.
-        process = subprocess.Popen(  # noqa: S603 - argv is a list built by the kit, no shell reads it
-            list(argv),
-            cwd=cwd,
-            env=None if env is None else _merged(env),
-            stdin=source,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-    except FileNotFoundError as error:
-        if cwd is not None and not cwd.is_dir():
+    whole = None if env is None else _merged(env)
+    with _running(argv, cwd=cwd, env=whole, stdin=source, stderr=subprocess.STDOUT) as process:
+        try:
+            output, _ = process.communicate(given, timeout=timeout)
+        except subprocess.TimeoutExpired as error:
+            _kill_group(process)
+            raise ProgramTimedOut(argv, timeout, _drain(process)) from error
+        except BaseException:
+            _kill_group(process)
+            _drain(process)
             raise
-        raise ProgramMissing(f"`{argv[0]}` is not installed") from error
-    with _LOCK:
-        _RUNNING.add(process)
-    try:
-        output, _ = process.communicate(given, timeout=timeout)
-    except subprocess.TimeoutExpired as error:
-        _kill_group(process)
-        raise ProgramTimedOut(argv, timeout, _drain(process)) from error
-    except BaseException:
-        _kill_group(process)
-        _drain(process)
-        raise
-    finally:
-        with _LOCK:
-            _RUNNING.discard(process)
     return Finished(argv=tuple(argv), code=process.returncode, output=output.decode("utf-8", "replace"))
 
 
@@ -154,14 +136,43 @@ def run_apart(
     Raises `ProgramMissing`, `ProgramTimedOut` (with what stood on standard
     error) and `TooMuchOutput`; an exit code is data.
     """
+    with _running(argv, cwd=cwd, env=dict(env), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+        streams = [_Reader(process, stream, limit) for stream in (process.stdout, process.stderr)]
+        try:
+            process.wait(timeout)
+        except subprocess.TimeoutExpired as error:
+            _kill_group(process)
+            process.wait()
+            raise ProgramTimedOut(argv, timeout, streams[1].taken().decode("utf-8", "replace")) from error
+        except BaseException:
+            _kill_group(process)
+            process.wait()
+            raise
+    output, errors = (stream.taken() for stream in streams)
+    if any(stream.full for stream in streams):
+        raise TooMuchOutput(f"`{argv[0]}` printed over {limit} bytes and was ended")
+    return Apart(code=process.returncode, output=output, errors=errors)
+
+
+@contextlib.contextmanager
+def _running(
+    argv: Sequence[str],
+    *,
+    cwd: Path | None,
+    env: Mapping[str, str] | None,
+    stdin: int | IO[bytes],
+    stderr: int,
+) -> "Iterator[subprocess.Popen[bytes]]":
+    """Start a program with its output on a pipe; while the block lasts, `end_all` knows of it."""
     try:
-        process = subprocess.Popen(  # noqa: S603 - as above
+        # A session of its own, so that the group can be killed as one.
+        process = subprocess.Popen(  # noqa: S603 - argv is a list built by the kit, no shell reads it
             list(argv),
             cwd=cwd,
-            env=dict(env),
-            stdin=subprocess.DEVNULL,
+            env=env,
+            stdin=stdin,
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stderr=stderr,
             start_new_session=True,
         )
     except FileNotFoundError as error:
@@ -170,24 +181,11 @@ def run_apart(
         raise ProgramMissing(f"`{argv[0]}` is not installed") from error
     with _LOCK:
         _RUNNING.add(process)
-    streams = [_Reader(process, stream, limit) for stream in (process.stdout, process.stderr)]
     try:
-        process.wait(timeout)
-    except subprocess.TimeoutExpired as error:
-        _kill_group(process)
-        process.wait()
-        raise ProgramTimedOut(argv, timeout, streams[1].taken().decode("utf-8", "replace")) from error
-    except BaseException:
-        _kill_group(process)
-        process.wait()
-        raise
+        yield process
     finally:
         with _LOCK:
             _RUNNING.discard(process)
-        output, errors = (stream.taken() for stream in streams)
-    if any(stream.full for stream in streams):
-        raise TooMuchOutput(f"`{argv[0]}` printed over {limit} bytes and was ended")
-    return Apart(code=process.returncode, output=output, errors=errors)
 
 
 class _Reader:
