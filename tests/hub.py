@@ -7,16 +7,26 @@ memory; a lock is held around the check of a commit's parent and its storing.
 import base64
 import hashlib
 import json
+import os
 import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from http.server import BaseHTTPRequestHandler
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
+import loopback
 import yaml
+
+if TYPE_CHECKING:
+    import pytest
+
+# Read when huggingface_hub is imported, which the kit does when it needs it.
+os.environ["HF_HUB_DISABLE_XET"] = "1"
+os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
 
 TOKEN = "hub-token-of-the-tests"
 Files = dict[str, bytes]
@@ -410,14 +420,14 @@ def missing(code: str) -> tuple[int, bytes, dict[str, str]]:
 def serving() -> Iterator[Hub]:
     """Run a Hub on a free port of loopback."""
     hub = Hub()
-    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Bound", (Handler,), {"hub": hub}))
-    server.daemon_threads = True
-    hub.url = f"http://127.0.0.1:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    try:
+    with loopback.serve(Handler, hub=hub) as hub.url:
         yield hub
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+
+
+def for_the_kit(monkeypatch: "pytest.MonkeyPatch", tmp_path: Path) -> Iterator[Hub]:
+    """Run a Hub, and let the kit talk to it with a token that it accepts."""
+    with serving() as running:
+        monkeypatch.setenv("HF_ENDPOINT", running.url)
+        monkeypatch.setenv("HF_TOKEN", TOKEN)
+        monkeypatch.setenv("HF_HOME", str(tmp_path / "hf-home"))
+        yield running

@@ -13,17 +13,17 @@ make it fail::
 import hashlib
 import json
 import re
-import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
+import loopback
 from arena.judge import HeldOut, judge
 from hub import TOKEN, Hub, Repo, entry
 
@@ -564,28 +564,9 @@ def request_id(body: dict[str, Any]) -> None:
         raise NoError(422, [{"loc": ["body", "request_id"], "msg": "8 to 120 characters"}])
 
 
-class Server(ThreadingHTTPServer):
-    """The server: a client that was ended at its time limit is no fault."""
-
-    daemon_threads = True
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Tell of errors but for a client that has gone."""
-        if not isinstance(sys.exception(), ConnectionError):
-            super().handle_error(request, client_address)
-
-
 @contextmanager
 def serving_arena(hub: Hub | None = None) -> Iterator[ArenaState]:
     """Run an arena on a free port of loopback, over the data sets of a Hub."""
     state = ArenaState(hub=hub, files={"arena_cli.py": client_source()})
-    server = Server(("127.0.0.1", 0), type("Bound", (Handler,), {"state": state}))
-    state.url = f"http://127.0.0.1:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    try:
+    with loopback.serve(Handler, state=state) as state.url:
         yield state
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
