@@ -2,7 +2,6 @@
 
 import argparse
 import sys
-from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -68,13 +67,12 @@ def wanted(args: argparse.Namespace, layout: "Layout") -> "Wanted":
 
 def run(args: argparse.Namespace, what: "Wanted", commit: str | None, *, store: bool) -> None:
     """Do the arena's steps, or the one that is asked for, and tell each; `store` False submits nothing."""
+    from seatrials.commands.output import take_any_name
     from seatrials.flows.arena_part import ArenaPart
     from seatrials.hub_client import connect
     from seatrials.report.plain import plain
 
-    if isinstance(sys.stdout, TextIOWrapper):
-        # A word of the arena's that the terminal's encoding lacks must not end the release.
-        sys.stdout.reconfigure(errors="backslashreplace")
+    take_any_name(sys.stdout)
     part = ArenaPart(connect(), _arena(args), what, commit)
     challenge = part.challenge()
     kind = "challenge" if challenge.runs else "track"
@@ -170,10 +168,12 @@ def _tell_submission(sent: "Submission", part: "ArenaPart") -> None:
 
 
 def _tell_identity(found: "Identity") -> None:
-    number = _tasks(len(found.same))
+    from seatrials.report.words import counted
+
+    number = counted(len(found.same), "task")
     if found.other:
         print(f"Content hashes: the arena's are those of what the Hub has for {number}, and others for"
-              f" {_tasks(len(found.other))} ({found.way}):")  # fmt: skip
+              f" {counted(len(found.other), 'task')} ({found.way}):")  # fmt: skip
         _list(found.other)
     elif found.way is not None:
         print(f"Content hashes: the arena's are those of what the Hub has for {number} ({found.way})")
@@ -182,15 +182,11 @@ def _tell_identity(found: "Identity") -> None:
     else:
         print("Content hashes: how the arena joins paths and ids is not known, so they can't be compared")
     if found.absent and found.compared:
-        print(f"The arena tells no content hash of {_tasks(len(found.absent))}:")
+        print(f"The arena tells no content hash of {counted(len(found.absent), 'task')}:")
         _list(found.absent)
     if found.more:
-        print(f"The arena has {_tasks(len(found.more))} that are not here:")
+        print(f"The arena has {counted(len(found.more), 'task')} that are not here:")
         _list(found.more)
-
-
-def _tasks(number: int) -> str:
-    return f"{number:,} task{'' if number == 1 else 's'}"
 
 
 def _tell_preflight(found: "Preflight | None", environment: str) -> None:

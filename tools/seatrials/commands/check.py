@@ -4,7 +4,6 @@ import argparse
 import os
 import sys
 from collections.abc import Iterable
-from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -90,7 +89,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Check, print, and return the exit code."""
-    from seatrials.commands.output import counting, write
+    from seatrials.commands.output import counting, take_any_name, write
     from seatrials.errors import EXIT_FINDINGS, EXIT_OK, SeatrialsError
     from seatrials.flows.check import Request, check
     from seatrials.judge.choice import choice
@@ -119,9 +118,7 @@ def run(args: argparse.Namespace) -> int:
     if args.output is not None:
         write(args.output, _rendered(report, args, format_, second=second))
         format_ = "text"
-    if isinstance(sys.stdout, TextIOWrapper):
-        # A name that the terminal's encoding lacks must not end the report.
-        sys.stdout.reconfigure(errors="backslashreplace")
+    take_any_name(sys.stdout)
     if format_ == "text" and args.changed is not None and not report.tasks:
         sys.stdout.write(f"no task changed since `{args.changed}`\n")
     sys.stdout.writelines(_rendered(report, args, format_, terminal=terminal_of(sys.stdout), second=second))

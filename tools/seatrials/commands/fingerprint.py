@@ -49,6 +49,7 @@ def run(args: argparse.Namespace) -> int:
     """Read the tasks, write the file, say how much is in it."""
     from seatrials.commands.output import write
     from seatrials.errors import UsageError
+    from seatrials.report.words import counted
     from seatrials.rules.overlap import FOLDER, Suite, print_of, written
 
     if args.suite is not None and not _SUITE.fullmatch(args.suite):
@@ -75,8 +76,7 @@ def run(args: argparse.Namespace) -> int:
     write(path, written(Suite(name=name, sealed=args.sealed, tasks=tuple(tasks), evaluated=evaluated)))
     kind = "sealed" if args.sealed else "public"
     grams = sum(len(task.grams) for task in tasks)
-    counted = f"{len(tasks):,} task{'s' * (len(tasks) != 1)}"
-    said = f"{counted} of the {kind} suite `{name}`, {len(evaluated):,} evaluated"
+    said = f"{counted(len(tasks), 'task')} of the {kind} suite `{name}`, {len(evaluated):,} evaluated"
     print(f"`{path}`: {said}, {grams:,} 13-grams")
     return 0
 

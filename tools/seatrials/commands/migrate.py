@@ -114,16 +114,12 @@ def say_recovered(folder: Path) -> None:
 
 def show(report: "MigrationReport", args: argparse.Namespace) -> int:
     """Write the report as asked for, and return the exit code."""
-    from io import TextIOWrapper
-
-    from seatrials.commands.output import write
+    from seatrials.commands.output import take_any_name, write
     from seatrials.report import migrate_json, migrate_markdown, migrate_text
 
     if args.report is not None:
         write(args.report, [migrate_markdown.render(report)])
-    if isinstance(sys.stdout, TextIOWrapper):
-        # A name that the terminal's encoding lacks must not end the report.
-        sys.stdout.reconfigure(errors="backslashreplace")
+    take_any_name(sys.stdout)
     as_json = args.format == "json"
     text = migrate_json.render(report) if as_json else migrate_text.render(report, verbose=args.verbose)
     sys.stdout.write(text)

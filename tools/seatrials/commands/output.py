@@ -6,8 +6,9 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TextIO
 
 from seatrials.errors import UsageError
 from seatrials.task.collection import enclosing_task
@@ -17,6 +18,12 @@ if TYPE_CHECKING:
 
 _PAUSE: Final = 0.1
 _SMALL: Final = 50
+
+
+def take_any_name(stream: TextIO) -> None:
+    """Have a stream spell what its encoding lacks: no name and no word of others must end a report."""
+    if isinstance(stream, TextIOWrapper):
+        stream.reconfigure(errors="backslashreplace")
 
 
 def write(path: Path, pieces: Iterable[str]) -> None:

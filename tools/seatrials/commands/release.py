@@ -135,7 +135,7 @@ def _send(args: argparse.Namespace) -> int:
     if args.only in arena_part.AT_ARENA:
         arena_part.run(args, what, None, store=not args.dry_run)
         return 0
-    done = _publish(args)
+    done = _publish(args, request)
     if args.no_arena or args.only == "upload":
         return 0
     sent = bool(done.sent or done.deleted)
@@ -151,17 +151,19 @@ def _gate(request: "Request") -> int:
     """Pass the gates and stop there; what they refuse is raised."""
     from seatrials.commands.output import telling
     from seatrials.flows.release import gated
+    from seatrials.report.words import counted
 
     with telling() as tell:
         number = gated(request, tell)
-    print(f"The gates let {number} task{'s' if number != 1 else ''} pass")
+    print(f"The gates let {counted(number, 'task')} pass")
     return 0
 
 
-def _publish(args: argparse.Namespace) -> "Published":
+def _publish(args: argparse.Namespace, request: "Request") -> "Published":
     from seatrials.commands.output import telling
     from seatrials.flows.release import publish_to
     from seatrials.release.hub import Target
+    from seatrials.report.words import counted
 
     target = Target(
         repo=args.repo,
@@ -171,9 +173,8 @@ def _publish(args: argparse.Namespace) -> "Published":
         dry_run=args.dry_run,
     )
     with telling() as tell:
-        done, _ = publish_to(_request(args), target, tell)
-    number = len(done.staged.rows)
-    tasks = f"{number} task{'s' if number != 1 else ''}"
+        done, _ = publish_to(request, target, tell)
+    tasks = counted(len(done.staged.rows), "task")
     changes = f"{len(done.sent)} files to send, {len(done.deleted)} to delete"
     if args.dry_run:
         print(f"Would publish {tasks} to `{args.repo}`: {changes}")
@@ -193,11 +194,12 @@ def _publish(args: argparse.Namespace) -> "Published":
 def _stage(args: argparse.Namespace) -> int:
     from seatrials.commands.output import telling
     from seatrials.flows.release import stage_at
+    from seatrials.report.words import counted
 
     request = _request(args)
     with telling() as tell:
         staged, replays = stage_at(request, args.out, force=args.force, tell=tell)
-    print(f"Staged {len(staged.rows)} task{'s' if len(staged.rows) != 1 else ''} in `{args.out}`:")
+    print(f"Staged {counted(len(staged.rows), 'task')} in `{args.out}`:")
     for path, what in _contents(request.layout):
         if path in staged.files or any(file.startswith(path) for file in staged.files if path.endswith("/")):
             print(f"  {path:<20} {what}")

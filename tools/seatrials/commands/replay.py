@@ -6,7 +6,6 @@ A local replay: what it says is not the arena's gate.
 import argparse
 import os
 import sys
-from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -92,7 +91,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Replay, print the verdicts, and return the exit code."""
-    from seatrials.commands.output import write
+    from seatrials.commands.output import take_any_name, write
     from seatrials.errors import EXIT_OK
     from seatrials.replay.runner import ReplayOptions
     from seatrials.report.terminal import terminal_of
@@ -120,9 +119,7 @@ def run(args: argparse.Namespace) -> int:
     if args.output is not None:
         write(args.output, [_rendered(report, format_)])
         format_ = "text"
-    if isinstance(sys.stdout, TextIOWrapper):
-        # A name that the terminal's encoding lacks must not end the report.
-        sys.stdout.reconfigure(errors="backslashreplace")
+    take_any_name(sys.stdout)
     sys.stdout.write(_rendered(report, format_, terminal_of(sys.stdout)))
     return report.exit_code
 

@@ -9,7 +9,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -70,15 +69,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Download, check, show, ask, replay; return the exit code."""
     from seatrials.commands.asking import agreed, somebody
-    from seatrials.commands.output import counting
+    from seatrials.commands.output import counting, take_any_name
     from seatrials.errors import EXIT_FINDINGS, EXIT_OK, UsageError
     from seatrials.fetch.listing import address_of
     from seatrials.flows.fetch import look
     from seatrials.flows.tryout import options, prospect
 
-    if isinstance(sys.stdout, TextIOWrapper):
-        # A name that the terminal's encoding lacks must not end the report.
-        sys.stdout.reconfigure(errors="backslashreplace")
+    take_any_name(sys.stdout)
     if not args.yes and not args.dry_run and not somebody():
         raise UsageError("there is no terminal to ask on: say `--yes` to run it, or `--dry-run` to look only")
     offer = look(address_of(args.address), name=args.name, tasks=args.task)
@@ -109,8 +106,9 @@ def _fetched(args: argparse.Namespace, offer: "Offer") -> "Fetched | None":
     from seatrials.flows.fetch import bring
     from seatrials.report.plain import plain
     from seatrials.report.try_text import size
+    from seatrials.report.words import counted
 
-    tasks = f"{len(offer.tasks)} task{'' if len(offer.tasks) == 1 else 's'}"
+    tasks = counted(len(offer.tasks), "task")
     of = f" of {len(offer.found.tasks)}" if len(offer.tasks) != len(offer.found.tasks) else ""
     licence = f", license {plain(offer.says.license)}" if offer.says.license else ""
     print(f"{offer.address.repo} at {offer.snapshot.commit}")

@@ -29,6 +29,7 @@ from seatrials.errors import RefusedError, UsageError
 from seatrials.fetch.listing import Address, Snapshot, snapshot_of
 from seatrials.flows.check import Request as CheckRequest
 from seatrials.flows.check import check
+from seatrials.flows.opinion import our_findings
 from seatrials.hub_client import DATASET, explained
 from seatrials.judge.gates import VERSION, is_gate
 from seatrials.release.layout import Layout
@@ -233,19 +234,7 @@ class ArenaPart:
 
     def _ours(self) -> list[StaticFinding]:
         report = check(CheckRequest(targets=[self.wanted.source] if self.wanted.source is not None else []))
-        return [
-            StaticFinding(
-                severity=found.severity,
-                code=found.code,
-                task=task.name,
-                path=found.path,
-                message=found.message,
-            )
-            for task in report.tasks
-            # The arena knows nothing of a collection's waivers.
-            for found in (*task.findings, *(waived.finding for waived in task.waived))
-            if is_gate(found.code)
-        ]
+        return list(our_findings(report, lambda found: is_gate(found.code)))
 
     def refuse_unfit(self, validation: Validation) -> None:
         """Raise RefusedError where the arena would store nothing, or nothing to train on."""

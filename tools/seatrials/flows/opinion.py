@@ -2,7 +2,7 @@
 
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -10,6 +10,7 @@ from seatrials.arena.beside import differences
 from seatrials.arena.opinion import Opinion, Opinions, SecondOpinion
 from seatrials.arena.results import StaticFinding
 from seatrials.errors import UsageError
+from seatrials.findings import Finding
 from seatrials.judge.gates import is_gate
 from seatrials.judge.run import CheckReport
 from seatrials.release.stage import copy_task
@@ -60,10 +61,20 @@ def _copied(selection: Selection, wanted: Iterable[str], room: Path) -> Path:
 def _ours(report: CheckReport, said: Iterable[Opinion]) -> Iterator[StaticFinding]:
     """Yield our findings of the kinds that those scripts judge whose words could be read."""
     read = {opinion.script for opinion in said if opinion.findings is not None}
+
+    def is_judged(found: Finding) -> bool:
+        if is_gate(found.code):
+            return "validation_gates.py" in read
+        return "check_task.py" in read and found.severity == "error"
+
+    return our_findings(report, is_judged)
+
+
+def our_findings(report: CheckReport, wanted: Callable[[Finding], bool]) -> Iterator[StaticFinding]:
+    """Yield a report's findings in the arena's shape, those waived too: the arena knows no waivers."""
     for task in report.tasks:
         for found in (*task.findings, *(waived.finding for waived in task.waived)):
-            script = "validation_gates.py" if is_gate(found.code) else "check_task.py"
-            if script in read and (is_gate(found.code) or found.severity == "error"):
+            if wanted(found):
                 yield StaticFinding(
                     severity=found.severity,
                     code=found.code,

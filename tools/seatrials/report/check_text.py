@@ -10,6 +10,7 @@ from seatrials.judge.gates import VERSION, GateSummary
 from seatrials.judge.run import CheckReport
 from seatrials.report.plain import plain
 from seatrials.report.terminal import Terminal
+from seatrials.report.words import counted
 from seatrials.rules.model import Skip, Waived
 
 _MANY: Final = 4
@@ -65,7 +66,7 @@ def render(report: CheckReport, *, verbose: bool = False, terminal: Terminal = _
             return _page([line for block in blocks for line in block.lines], report, terminal)
     lines, told = _first_look(groups, terminal)
     if told < total:
-        lines += [f"... and {_number(total - told, 'more finding')}; `-v` shows all"]
+        lines += [f"... and {counted(total - told, 'more finding')}; `-v` shows all"]
     return _page(lines, report, terminal)
 
 
@@ -76,14 +77,14 @@ def summary_line(report: CheckReport) -> str:
     said = ", ".join(_count(counts[severity], severity) for severity in SEVERITIES if counts[severity])
     waived = sum(1 for _ in report.waived())
     said = (said or "no findings") + (f"; {waived:,} waived" if waived else "")
-    return f"{_number(len(report.tasks), 'task')} checked, {clean:,} clean: {said}"
+    return f"{counted(len(report.tasks), 'task')} checked, {clean:,} clean: {said}"
 
 
 def gates_line(gates: GateSummary) -> str:
     """Return the arena's summary in a line; it always says whether held-out suites were compared with."""
     said = (
         f"{VERSION}: {gates.blocked:,} blocked + {gates.rejected:,} rejected + {gates.eligible:,} eligible "
-        f"= {_number(gates.tasks, 'task')}"
+        f"= {counted(gates.tasks, 'task')}"
     )
     said += f"; {gates.needs_controls:,} needs_controls, {gates.review:,} review, {gates.clean:,} clean"
     if gates.by_code:
@@ -140,7 +141,7 @@ def _shared(groups: Iterable[_Group]) -> dict[str, list[tuple[_Group, Finding]]]
 def _shared_block(places: list[tuple[_Group, Finding]], terminal: Terminal) -> _Block:
     names = list({group.path: group.name for group, _ in places}.values())
     finding = places[0][1]
-    number = _number(len(names), "task")
+    number = counted(len(names), "task")
     if len(places) != len(names):
         number += f" ({len(places):,} times)"
     head, indent = _head(finding, terminal)
@@ -206,11 +207,7 @@ def _badness(group: _Group) -> tuple[int, int]:
     return worst, -len(group.findings)
 
 
-def _number(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
 def _count(number: int, severity: Severity) -> str:
     if severity in {"error", "warning"}:
-        return _number(number, severity)
+        return counted(number, severity)
     return f"{number:,} {severity}"

@@ -40,8 +40,3 @@ def groups(tasks: Sequence[Outcome]) -> list[Group]:
             )
         )
     return sorted(out, key=lambda group: (order[group.kind], -group.tasks, group.said))
-
-
-def number(count: int, noun: str) -> str:
-    """Return a count with its noun."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"

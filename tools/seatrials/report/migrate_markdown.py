@@ -2,15 +2,16 @@
 
 from seatrials.migrate.model import NOTE_KINDS
 from seatrials.migrate.run import MigrationReport
-from seatrials.report.migrate_groups import groups, number
+from seatrials.report.migrate_groups import groups
 from seatrials.report.migrate_text import proposed, status_of
 from seatrials.report.plain import plain
+from seatrials.report.words import counted
 
 
 def render(report: MigrationReport) -> str:
     """Return the page: counts, what was not turned, what somebody should look at, what was done."""
     target = "BenchFlow-native packages" if report.direction == "native" else "Harbor tasks"
-    lines = [f"# {number(len(report.tasks), 'task')} as {target}", "", "| status | tasks |", "|---|---:|"]
+    lines = [f"# {counted(len(report.tasks), 'task')} as {target}", "", "| status | tasks |", "|---|---:|"]
     counts = report.counts().items()
     lines += [f"| {status_of(status, report)} | {count:,} |" for status, count in counts if count]
     bad = [task for task in report.tasks if task.problem]

@@ -5,8 +5,9 @@ from typing import Final
 from seatrials.migrate.credit import Proposal
 from seatrials.migrate.model import NOTE_KINDS
 from seatrials.migrate.run import MigrationReport
-from seatrials.report.migrate_groups import groups, number
+from seatrials.report.migrate_groups import groups
 from seatrials.report.plain import plain
+from seatrials.report.words import counted
 
 _SHOWN: Final = 20
 """Tasks that are named one by one where the whole is not asked for."""
@@ -19,7 +20,7 @@ def render(report: MigrationReport, *, verbose: bool = False) -> str:
     shown = bad if verbose else bad[:_SHOWN]
     lines += [f"{task.status:<12} {plain(task.source)}: {plain(task.problem)}" for task in shown]
     if len(bad) > len(shown):
-        lines.append(f"... and {number(len(bad) - len(shown), 'more task')}; `-v` shows all")
+        lines.append(f"... and {counted(len(bad) - len(shown), 'more task')}; `-v` shows all")
     if len(report.tasks) == 1 or verbose:
         for task in report.tasks:
             if not task.problem:
@@ -50,7 +51,7 @@ def _grouped(report: MigrationReport) -> list[str]:
 
 def proposed(one: Proposal) -> str:
     """Return a proposal as a clause: the option that takes it up, and why it may be right."""
-    said = number(one.tasks, "task")
+    said = counted(one.tasks, "task")
     return f"`{one.option} {plain(one.value)}` ({plain(one.reason)}), which {said} would get"
 
 
@@ -82,4 +83,4 @@ def _counts(report: MigrationReport) -> str:
     done = "" if report.wrote else "; nothing written: add `--out DIR` or `--in-place`"
     if report.direction == "harbor" and not report.wrote:
         done = "; nothing written: add `--out DIR`"
-    return f"{number(len(report.tasks), 'task')}: {said or 'none'}{done}"
+    return f"{counted(len(report.tasks), 'task')}: {said or 'none'}{done}"

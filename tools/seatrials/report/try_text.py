@@ -9,6 +9,7 @@ from seatrials.findings import Finding
 from seatrials.replay.outlook import Outlook
 from seatrials.report.plain import plain
 from seatrials.report.terminal import Terminal
+from seatrials.report.words import counted
 
 _MB: Final = 2**20
 _FEW: Final = 30
@@ -93,7 +94,7 @@ def _alike(tasks: Sequence[Outlook]) -> Iterator[str]:
         groups.setdefault((_images(task), said), []).append(task)
     for (images, said), group in sorted(groups.items(), key=lambda item: -len(item[1])):
         named = " and ".join(plain(task.name) for task in group[:2])
-        yield f"  {_number(len(group), 'task')}, such as {named}" if len(group) > 1 else f"  {named}"
+        yield f"  {counted(len(group), 'task')}, such as {named}" if len(group) > 1 else f"  {named}"
         yield f"    FROM {images}"
         yield f"    {said}"
     open_ = [task for task in tasks if task.open]
@@ -136,10 +137,6 @@ def _sums(tasks: Sequence[Outlook], *, kinds: Sequence[str], reruns: int) -> lis
     memory = max((task.memory or 0 for task in tasks), default=0)
     most = f", at most {memory / _MB:,.0f} MB each" if memory else ""
     return [
-        f"In all {_number(len(tasks), 'task')}, {_number(runs, 'trial')}{most}; FROM {named or '-'}",
-        f"Run with a network: {_number(online, 'task')}; builds run the Dockerfile's commands, with one",
+        f"In all {counted(len(tasks), 'task')}, {counted(runs, 'trial')}{most}; FROM {named or '-'}",
+        f"Run with a network: {counted(online, 'task')}; builds run the Dockerfile's commands, with one",
     ]
-
-
-def _number(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -295,21 +295,27 @@ def prompt_of(task: TaskPackage) -> str:
     return "\n".join([task.native.prompt, *more])
 
 
+class Unreadable:
+    """What a compose file is that is no YAML."""
+
+
+@lru_cache(maxsize=2)
+def compose_in(source: bytes) -> object:
+    """Return what a compose file says, or that it is `Unreadable`; several rules ask about the same one."""
+    try:
+        return yaml.safe_load(source)
+    except (yaml.YAMLError, ValueError, RecursionError):
+        return Unreadable()
+
+
 def compose_of(task: TaskPackage) -> Mapping[str, object]:
     """Return the services of the task's compose file, by name."""
-    return _compose_of(ByListing(task))
-
-
-@lru_cache(maxsize=1)
-def _compose_of(of: ByListing) -> Mapping[str, object]:
     for path in _COMPOSE:
-        file = of.task.resolve(path)
+        file = task.resolve(path)
         if file is not None and file.size < MAX_FILE:
-            try:
-                found = yaml.safe_load(file.read())
-            except (yaml.YAMLError, ValueError, RecursionError):
-                return {}
-            match found:
+            match compose_in(file.read()):
+                case Unreadable():
+                    return {}
                 case {"services": {**services}}:
                     return {str(name): service for name, service in services.items()}
     return {}

@@ -11,13 +11,11 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Final
 
-import yaml
-
 from seatrials.parse.copies import Context, Copy, copies
 from seatrials.parse.dockerfile import Dockerfile, Instruction, parse_dockerfile
 from seatrials.parse.dockerignore import parse_ignore
 from seatrials.parse.shell import parse_shell
-from seatrials.rules.grading import grading
+from seatrials.rules.grading import Unreadable, compose_in, grading
 from seatrials.rules.kept import ByListing
 from seatrials.rules.model import Hit, TaskRule
 from seatrials.rules.structure import DOCKERFILE
@@ -64,11 +62,9 @@ def _has_other_context(task: TaskPackage) -> bool:
         file = task.resolve(_FOLDER + name)
         if file is None or b"build" not in file.head():
             continue
-        try:
-            compose = yaml.safe_load(file.head())
-        except (yaml.YAMLError, ValueError, RecursionError):
-            return True
-        match compose:
+        match compose_in(file.head()):
+            case Unreadable():
+                return True
             case {"services": {"main": {"build": str(folder)}}}:
                 return posixpath.normpath(folder) != "."
             case {"services": {"main": {"build": {**build}}}}:

@@ -4,7 +4,6 @@ import argparse
 import json
 import sys
 from collections.abc import Callable
-from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, TextIO, TypeVar
 
@@ -15,6 +14,7 @@ from seatrials.arena.identity import token_of
 from seatrials.arena.requests import read_json
 from seatrials.arena.trust import hashes_of
 from seatrials.commands.asking import trust_asker
+from seatrials.commands.output import take_any_name
 from seatrials.errors import UsageError
 from seatrials.report import arena_text
 from seatrials.report.terminal import Terminal, terminal_of
@@ -90,9 +90,7 @@ def tell(args: argparse.Namespace, data: Any) -> int:
 
 def terminal_for(stream: TextIO) -> Terminal:
     """Return what a stream can show."""
-    if isinstance(stream, TextIOWrapper):
-        # A sign that the terminal's encoding lacks must not end the table.
-        stream.reconfigure(errors="backslashreplace")
+    take_any_name(stream)
     return terminal_of(stream)
 
 
