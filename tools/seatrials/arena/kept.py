@@ -2,11 +2,11 @@
 
 import json
 import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
 from seatrials.errors import UsageError
+from seatrials.whole import whole
 
 
 def write(path: Path, data: bytes, *, private: bool = False, new: bool = False) -> None:
@@ -15,30 +15,15 @@ def write(path: Path, data: bytes, *, private: bool = False, new: bool = False) 
     Raises UsageError where the file can't be written; with `new`, also where
     one is there, even if it came to be this very moment.
     """
-    temporary: Path | None = None
     try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        temporary = Path(name)
-        with os.fdopen(handle, "wb") as stream:
+        with whole(path, private=private, new=new) as stream:
             stream.write(data)
             stream.flush()
             os.fsync(stream.fileno())
-        if not private:
-            mask = os.umask(0)
-            os.umask(mask)
-            temporary.chmod(0o666 & ~mask)
-        if new:
-            path.hardlink_to(temporary)
-        else:
-            temporary.replace(path)
-            temporary = None
     except FileExistsError:
         raise UsageError(f"`{path}` has come to be meanwhile; run the same command again") from None
     except OSError as error:
         raise UsageError(f"`{path}` can't be written: {error.strerror}") from None
-    finally:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
 
 
 def check_folder(folder: Path) -> None:

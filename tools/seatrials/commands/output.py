@@ -2,7 +2,6 @@
 
 import os
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Final, TextIO
 
 from seatrials.errors import UsageError
 from seatrials.task.collection import enclosing_task
+from seatrials.whole import whole
 
 if TYPE_CHECKING:
     from seatrials.replay.runner import Observer
@@ -33,7 +33,6 @@ def write(path: Path, pieces: Iterable[str]) -> None:
 
     A device, a pipe or the end of a link, as /dev/stdout, is written to and not replaced.
     """
-    temporary: Path | None = None
     try:
         if (task := enclosing_task(path)) is not None:
             raise UsageError(f"`{path}` lies in the task `{task.name}`; write it outside of tasks")
@@ -41,21 +40,10 @@ def write(path: Path, pieces: Iterable[str]) -> None:
             with path.open("w", encoding="utf-8", errors="backslashreplace") as stream:
                 stream.writelines(pieces)
             return
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        temporary = Path(name)
-        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as stream:
-            stream.writelines(pieces)
-        # A temporary file is its owner's alone; a report is as readable as any new file.
-        mask = os.umask(0)
-        os.umask(mask)
-        temporary.chmod(0o666 & ~mask)
-        temporary.replace(path)
-        temporary = None
+        with whole(path) as file:
+            file.writelines(piece.encode("utf-8", "backslashreplace") for piece in pieces)
     except OSError as error:
         raise UsageError(f"`{path}` can't be written: {error.strerror}") from error
-    finally:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
 
 
 @contextmanager

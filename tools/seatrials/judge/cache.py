@@ -10,7 +10,6 @@ import hashlib
 import json
 import os
 import sys
-import tempfile
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
@@ -22,6 +21,7 @@ from seatrials.judge.stored import decode, encode
 from seatrials.places import cache_home
 from seatrials.rules.model import Profile, TaskReport
 from seatrials.task.package import TaskPackage
+from seatrials.whole import whole
 
 _SHARDS: Final = 64
 _SHARD_BYTES: Final = 1_000_000
@@ -142,14 +142,8 @@ def _store(path: Path, entries: dict[str, Any]) -> bool:
     body = ("{" + ",".join(reversed(kept)) + "}").encode()
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "wb") as stream:
-                stream.write(_MAGIC + hashlib.sha256(body).hexdigest().encode() + b"\n" + body)
-            Path(temporary).replace(path)
-        except OSError:
-            Path(temporary).unlink(missing_ok=True)
-            raise
+        with whole(path, private=True) as stream:
+            stream.write(_MAGIC + hashlib.sha256(body).hexdigest().encode() + b"\n" + body)
     except OSError:
         return False
     return True
