@@ -46,12 +46,6 @@ class ArenaUnavailableError(CannotJudgeError):
         self.retry_after = answer.retry_after if answer is not None else None
 
     @property
-    def launched(self) -> bool | None:
-        """What the answer says of a run: launched, not launched, or (None) unknown."""
-        value = self.answer.fields.get("launched") if self.answer is not None else None
-        return value if isinstance(value, bool) else None
-
-    @property
     def may_repeat(self) -> bool:
         """Whether the exact same call may be sent again: neither the answer nor the client says to stop."""
         if self.answer is None:
@@ -165,18 +159,15 @@ def _advice(answer: Answer, status: int) -> str:
 
 
 _ADVICE: Final[dict[tuple[str, int], str]] = {
-    ("validate", 403): "make the data set public and ungated, and use an agent id of your own or null",
-    ("submit", 403): "make the data set public and ungated, and use an agent id of your own or null",
-    (
-        "validate",
-        404,
-    ): "repository, revision, folder or challenge is not there, or the repository is not public",
-    (
-        "submit",
-        404,
-    ): "repository, revision, folder or challenge is not there, or the repository is not public",
-    ("validate", 409): "the challenge may be closed; `seatrials arena challenges` lists the open one",
-    ("submit", 409): "the challenge may be closed; `seatrials arena challenges` lists the open one",
+    **{
+        (command, status): advice
+        for command in ("validate", "submit")
+        for status, advice in (
+            (403, "make the data set public and ungated, and use an agent id of your own or null"),
+            (404, "repository, revision, folder or challenge is not there, or the repository is not public"),
+            (409, "the challenge may be closed; `seatrials arena challenges` lists the open one"),
+        )
+    },
     ("validate", 422): "mend the request or the collection, upload, and validate again",
     ("submit", 422): "mend the request or the collection, upload, validate, and submit again",
     ("register-agent", 409): (

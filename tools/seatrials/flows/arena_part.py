@@ -110,7 +110,6 @@ class ArenaPart:
         self.root = self.selection.collection.root
         self.title = wanted.title or self.selection.collection.team or self.root.resolve().name
         self.commit = self._settled(commit)
-        self._snapshot: Snapshot | None = None
         self._challenge: Challenge | None = None
 
     # Where things are

@@ -15,7 +15,6 @@ SDK behind it, loaded when first asked for. Tests put a stand-in there.
 
 import contextlib
 import json
-import platform
 import re
 import select
 import socket
@@ -645,9 +644,3 @@ def _hang_up(response: Any) -> None:
     """Close the connection under a response that another thread is reading."""
     with contextlib.suppress(Exception):
         _raw_socket(response.raw._fp.fp.raw).shutdown(socket.SHUT_RDWR)  # noqa: SLF001 - there is no public way
-
-
-def this_architecture() -> str:
-    """Return this machine's architecture in Docker's words."""
-    machine = platform.machine().lower()
-    return {"x86_64": "amd64", "aarch64": "arm64"}.get(machine, machine)
