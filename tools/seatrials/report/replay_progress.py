@@ -9,6 +9,7 @@ from seatrials.replay.model import Kind, TaskReplay, Trial
 from seatrials.report.plain import plain
 from seatrials.report.replay_text import NAMES, outcome
 from seatrials.report.terminal import Terminal
+from seatrials.report.words import counted
 
 _WIDTH: Final = 80
 
@@ -25,7 +26,7 @@ class Lines:
     def planned(self, tasks: Sequence[str], trials: int, reused: int) -> None:
         """Say how much there is to do."""
         earlier = f", {reused} from earlier runs" if reused else ""
-        self._say(f"{_count(len(tasks), 'task')}, {_count(trials, 'trial')} to run{earlier}")
+        self._say(f"{counted(len(tasks), 'task')}, {counted(trials, 'trial')} to run{earlier}")
 
     def building(self, task: str) -> None:
         """Say that an image is being built."""
@@ -111,14 +112,10 @@ class Live:
         width = self._terminal.width or _WIDTH
         shown = list(self._running.items())[: max(1, self._terminal.rows - 2)]
         lines = [f"  {now - since:6.1f} s  {name}" for name, since in shown]
-        lines.append(f"{self._done} of {_count(self._left, 'trial')} done, {len(self._running)} running")
+        lines.append(f"{self._done} of {counted(self._left, 'trial')} done, {len(self._running)} running")
         self._wipe()
         if above:
             self._stream.write(above[: width - 1] + "\n")
         self._stream.writelines(line[: width - 1] + "\n" for line in lines)
         self._stream.flush()
         self._drawn = len(lines)
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" + ("" if number == 1 else "s")
